@@ -1,0 +1,194 @@
+"""The frozen records every room speaks in.
+
+Text is always derived from token ids, never the other way round. Anything a model or a jail wrote is bytes or
+untrusted text here; `appliance.clean` makes it fit for a terminal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+SCHEMA_VERSION = 1
+
+Purpose = Literal["train", "eval"]
+"""Why an attempt was made: `eval` tokens never enter an update."""
+
+StopReason = Literal["stop", "end_of_text", "max_tokens", "context_full", "cancelled", "error"]
+"""Why sampling ended: stop string, end token, token limit, context window, cancel or failure."""
+
+VerdictStatus = Literal[
+    "pass",
+    "fail",
+    "candidate_timeout",
+    "candidate_resource",
+    "candidate_protocol",
+    "tamper",
+    "infra",
+    "task_broken",
+]
+"""Decided, the candidate's own failure, or (the last two) the host's: those are masked, without a reward."""
+
+MASKED_STATUSES: frozenset[str] = frozenset({"infra", "task_broken"})
+
+SignalRole = Literal["core", "secondary", "gate", "monitor"]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One task folder, read and hashed. Hidden material stays on disk; only the judge opens it."""
+
+    key: str
+    """Stable identity, `pack/name`."""
+    pack: str
+    kind: str
+    split: Literal["train", "eval"]
+    tier: Literal["easy", "core", "hard"]
+    cluster: str
+    """Tasks that share an idea share a cluster; a cluster lies wholly in one split."""
+    folder: str
+    statement: str
+    """What is asked, in prose (`instruction.md`)."""
+    start: str
+    """The untouched start the candidate continues (`environment/solution.py`)."""
+    entry_point: str
+    task_hash: str
+    public_hash: str
+    hidden_hash: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """The kind's own table of `pool.toml`, checked by the kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How tokens are drawn. `temperature` divides the logits before the softmax; 0 means greedy."""
+
+    temperature: float = 1.0
+    max_tokens: int = 64
+    stop: tuple[str, ...] = ()
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Sampling:
+        return cls(data["temperature"], data["max_tokens"], tuple(data["stop"]))
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A run of token ids of one origin. `logprobs` has one entry per sampled id, else is empty."""
+
+    origin: Literal["prompt", "sampled", "observation"]
+    ids: tuple[int, ...]
+    logprobs: tuple[float, ...] = ()
+    policy_version: str = ""
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Segment:
+        return cls(data["origin"], tuple(data["ids"]), tuple(data["logprobs"]), data["policy_version"])
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One try at a task by a policy; complete in itself."""
+
+    id: str
+    run_id: str
+    group_id: str
+    step: int
+    purpose: Purpose
+    task_key: str
+    task_hash: str
+    index: int
+    """Position within the group, from 0."""
+    harness: str
+    policy_version: str
+    engine_build: str
+    seed: int
+    sampling: Sampling
+    segments: tuple[Segment, ...]
+    stop_reason: StopReason
+    artefacts: Mapping[str, str]
+    """File name to text: what the judge is given."""
+    generate_s: float = 0.0
+    schema: int = SCHEMA_VERSION
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Attempt:
+        fields = dict(data)
+        fields["sampling"] = Sampling.from_json(fields["sampling"])
+        fields["segments"] = tuple(Segment.from_json(part) for part in fields["segments"])
+        return cls(**fields)
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """One measured quantity of a verdict: `raw` in its own unit, `value` in [0, 1]."""
+
+    raw: float
+    value: float
+    weight: float
+    role: SignalRole
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the judge found. `reward` is None exactly when the status is masked."""
+
+    task: str
+    status: VerdictStatus
+    reward: float | None
+    signals: Mapping[str, Signal]
+    gates: Mapping[str, bool]
+    layers: tuple[Mapping[str, Any], ...]
+    """Per layer run: name, decided (bool), seconds."""
+    evidence: tuple[Mapping[str, Any], ...]
+    cost: Mapping[str, float]
+    task_hash: str
+    verifier_hash: str
+    artefact_hash: str
+
+    @property
+    def masked(self) -> bool:
+        return self.status in MASKED_STATUSES
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Verdict:
+        fields = dict(data)
+        fields["signals"] = {name: Signal(**signal) for name, signal in fields["signals"].items()}
+        fields["layers"] = tuple(fields["layers"])
+        fields["evidence"] = tuple(fields["evidence"])
+        return cls(**fields)
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What the learner sees of an attempt: ids in, sampled ids and log-probabilities, one advantage."""
+
+    attempt_id: str
+    prompt_ids: tuple[int, ...]
+    completion_ids: tuple[int, ...]
+    logprobs: tuple[float, ...]
+    """Log-probability of each completion id under the distribution it was drawn from."""
+    advantage: float
+    policy_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One link of the append-only chain: who did what, when."""
+
+    seq: int
+    time: float
+    run_id: str
+    kind: str
+    actor: int
+    """Numeric uid of the caller."""
+    data: Mapping[str, Any]
+    previous: str
+    hash: str

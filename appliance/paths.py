@@ -1,0 +1,53 @@
+"""The only module that knows where files live: `APPLIANCE_HOME`, then systemd's folders, then XDG."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+NAME = "appliance"
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """The folders of one installation. Nothing is created until something is written."""
+
+    data: Path
+    """Runs, store and queue: what must survive."""
+    cache: Path
+    """Prepared bases, jail images: what can be made again."""
+
+    @property
+    def store(self) -> Path:
+        return self.data / "store.db"
+
+    @property
+    def queue(self) -> Path:
+        return self.data / "queue.db"
+
+    @property
+    def objects(self) -> Path:
+        return self.data / "objects"
+
+    @property
+    def runs(self) -> Path:
+        return self.data / "runs"
+
+    @property
+    def bases(self) -> Path:
+        return self.cache / "bases"
+
+    @property
+    def images(self) -> Path:
+        return self.cache / "images"
+
+
+def from_environment(env: Mapping[str, str]) -> Paths:
+    """Return the folders that `env` (usually `os.environ`) asks for."""
+    if home := env.get("APPLIANCE_HOME"):
+        return Paths(data=Path(home) / "data", cache=Path(home) / "cache")
+    user = Path(env.get("HOME", "/"))
+    data = env.get("STATE_DIRECTORY") or Path(env.get("XDG_DATA_HOME") or user / ".local/share") / NAME
+    cache = env.get("CACHE_DIRECTORY") or Path(env.get("XDG_CACHE_HOME") or user / ".cache") / NAME
+    return Paths(data=Path(data), cache=Path(cache))

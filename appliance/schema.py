@@ -1,0 +1,103 @@
+"""The tables of `store.db`, as named migrations that are only ever added to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlite_utils.migrations import Migrations
+
+migrations = Migrations("appliance")
+
+
+@migrations()
+def m001_runs(db: Any) -> None:
+    db["runs"].create(
+        {
+            "id": str,
+            "created": float,
+            "finished": float,
+            "state": str,
+            "seed": int,
+            "recipe": str,
+            "folder": str,
+            "base": str,
+        },
+        pk="id",
+        not_null={"created", "state", "seed", "recipe", "folder"},
+    )
+    db["updates"].create(
+        {"run_id": str, "step": int, "started": float, "seconds": float, "metrics": str},
+        pk=("run_id", "step"),
+    )
+    db["evaluations"].create(
+        {
+            "run_id": str,
+            "step": int,
+            "created": float,
+            "pass_rate": float,
+            "by_task": str,
+            "policy_version": str,
+            "seconds": float,
+        },
+        pk=("run_id", "step"),
+    )
+    db["live"].create({"run_id": str, "time": float, "data": str}, pk="run_id")
+
+
+@migrations()
+def m002_attempts(db: Any) -> None:
+    db["groups"].create(
+        {
+            "id": str,
+            "run_id": str,
+            "step": int,
+            "task_key": str,
+            "purpose": str,
+            "policy_version": str,
+            "mean": float,
+            "state": str,
+        },
+        pk="id",
+    )
+    db["groups"].create_index(["run_id", "step"])
+    db["attempts"].create(
+        {
+            "id": str,
+            "run_id": str,
+            "group_id": str,
+            "step": int,
+            "purpose": str,
+            "task_key": str,
+            "idx": int,
+            "policy_version": str,
+            "stop_reason": str,
+            "sampled_tokens": int,
+            "created": float,
+            "text": str,
+            "status": str,
+            "reward": float,
+            "trace": str,
+            "verdict": str,
+        },
+        pk="id",
+    )
+    db["attempts"].create_index(["group_id", "idx"])
+    db["attempts"].create_index(["run_id", "created"])
+
+
+@migrations()
+def m003_events(db: Any) -> None:
+    db["events"].create(
+        {
+            "seq": int,
+            "time": float,
+            "run_id": str,
+            "kind": str,
+            "actor": int,
+            "data": str,
+            "previous": str,
+            "hash": str,
+        },
+        pk="seq",
+    )
+    db["events"].create_index(["run_id", "seq"])
