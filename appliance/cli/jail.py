@@ -1,0 +1,130 @@
+"""`appliance jail`: one command in a jail."""
+
+from __future__ import annotations
+
+import base64
+import errno
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from appliance.clean import clean_bytes, clean_text
+from appliance.errors import NotFoundError, UsageError
+from appliance.sandbox.ending import JailResult, JailStatus
+from appliance.sandbox.policy import Limits, Policy
+
+_DEFAULTS = Limits()
+
+
+@click.group(name="jail")
+def command() -> None:
+    """Run commands in jails."""
+
+
+@command.command("run", context_settings={"allow_interspersed_args": False})
+@click.option("--memory-mb", default=_DEFAULTS.memory_mb, show_default=True, help="Memory of the whole tree.")
+@click.option("--pids", default=_DEFAULTS.pids, show_default=True, help="Processes and threads at one time.")
+@click.option(
+    "--seconds", default=_DEFAULTS.wall_s, show_default=True, help="Limit of wall time and of CPU time."
+)
+@click.option(
+    "--disk-mb", default=_DEFAULTS.disk_mb, show_default=True, help="Size of each of /work, /tmp, /dev/shm."
+)
+@click.option("--file", "files", multiple=True, metavar="HOST:NAME", help="Put HOST read-only at /job/NAME.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
+@click.pass_context
+def run(
+    context: click.Context,
+    memory_mb: int,
+    pids: int,
+    seconds: float,
+    disk_mb: int,
+    files: tuple[str, ...],
+    as_json: bool,
+    command: tuple[str, ...],
+) -> None:
+    """Run CMD in a fresh jail: no network, private /work, /tmp and /dev/shm, nothing of the host to write to.
+
+    Its status is one of ok, exit, signal, timeout_cpu, timeout_wall, memory, output, processes, disk, denied, infra.
+    The exit code is 0 for every status but infra, which is the host's failure and gives 1.
+
+    In JSON, stdout and stderr are text; where the bytes are not UTF-8 they are shown with \\xNN escapes, and
+    stdout_base64 or stderr_base64 holds them exactly. Both are capped.
+    """
+    from appliance.paths import from_environment
+    from appliance.sandbox.client import Jails
+
+    limits = Limits(memory_mb=memory_mb, pids=pids, cpu_s=seconds, wall_s=seconds, disk_mb=disk_mb)
+    contents = dict(_read_file(spec) for spec in files)
+    with Jails(from_environment(os.environ)) as jails:
+        result = jails.run(command, Policy(limits), files=contents)
+    click.echo(json.dumps(to_json(result)) if as_json else describe(result))
+    if result.status is JailStatus.infra:
+        context.exit(1)
+
+
+def _read_file(spec: str) -> tuple[str, bytes]:
+    host, colon, name = spec.rpartition(":")
+    if not colon or not host or not name:
+        raise UsageError(
+            f"--file {spec}: not HOST:NAME", remedy="for example --file ./solution.py:solution.py"
+        )
+    try:
+        if not Path(host).is_file():
+            raise OSError(errno.ENOENT, "no such file, or not a regular one")
+        return name, Path(host).read_bytes()
+    except OSError as error:
+        raise NotFoundError(
+            f"--file {host}: {error.strerror}", remedy="give a file that can be read"
+        ) from None
+
+
+def to_json(result: JailResult) -> dict[str, Any]:
+    """The result as plain data."""
+    return {
+        "status": str(result.status),
+        "exit_code": result.exit_code,
+        "signal": result.signal,
+        "cpu_s": round(result.cpu_s, 6),
+        "wall_s": round(result.wall_s, 6),
+        "peak_mib": result.peak_mib,
+        **_stream("stdout", result.stdout),
+        **_stream("stderr", result.stderr),
+        "limits": result.limits,
+        "detail": result.detail,
+    }
+
+
+def _stream(name: str, body: bytes) -> dict[str, str]:
+    try:
+        return {name: body.decode()}
+    except UnicodeDecodeError:
+        exact = base64.b64encode(body).decode()
+        return {name: body.decode(errors="backslashreplace"), f"{name}_base64": exact}
+
+
+def describe(result: JailResult) -> str:
+    """The result for a terminal, whatever the command printed."""
+    peak = "unknown" if result.peak_mib is None else f"{result.peak_mib:.1f}"
+    detail = f" ({clean_text(result.detail)})" if result.detail else ""
+    lines = [
+        f"status     {result.status}{detail}",
+        f"exit_code  {_or_dash(result.exit_code)}",
+        f"signal     {_or_dash(result.signal)}",
+        f"cpu_s      {result.cpu_s:.3f}",
+        f"wall_s     {result.wall_s:.3f}",
+        f"peak_mib   {peak}",
+        f"limits     {result.limits}",
+    ]
+    for name, body in (("stdout", result.stdout), ("stderr", result.stderr)):
+        if body:
+            lines += [f"{name}:", clean_bytes(body).removesuffix("\n")]
+    return "\n".join(lines)
+
+
+def _or_dash(value: int | None) -> str:
+    return "-" if value is None else str(value)

