@@ -1,0 +1,175 @@
+"""The queue as its users see it: submit, wait, look, cancel. Any process that may write the file can be one.
+
+A submitted job and the ring that starts it are one transaction: both are there or neither is. A wait is woken by
+jobs that finish in this process and looks every `poll_s` for those that finish elsewhere.
+"""
+
+from __future__ import annotations
+
+import difflib
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from appliance.errors import StoreError, UsageError
+from appliance.queue import jobs
+from appliance.queue.app import Doorbell
+from appliance.queue.file import QueueFile
+from appliance.queue.records import CLASSES, Job, Request
+
+POLL_S = 0.1
+PATIENCE_S = 5.0
+"""How long workers may fail to use the queue file before a wait gives up."""
+
+
+class Queue:
+    """The queue of one installation, open. Context manager; every method may be called from any thread."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        clock: Callable[[], float] = time.time,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.file = QueueFile(path)
+        self.clock, self.monotonic = clock, monotonic
+        self._doorbells: dict[str, Doorbell] = {}
+        self._opening = threading.Lock()
+        self._finished = threading.Condition()
+        self._finishes = 0
+        self._trouble: tuple[StoreError, float] | None = None
+
+    def close(self) -> None:
+        self.file.close()
+
+    def __enter__(self) -> Queue:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def submit(
+        self,
+        class_: str,
+        payload: Mapping[str, Any],
+        *,
+        key: str | None = None,
+        priority: int = 0,
+        group: str = "",
+        deadline_s: float | None = None,
+        max_attempts: int = 3,
+    ) -> str:
+        """Queue a job and return its id; a key that is known returns the job it named first."""
+        request = Request(class_, payload, key, priority, group, deadline_s, max_attempts)
+        return self.submit_many([request])[0]
+
+    def submit_many(self, requests: Sequence[Request]) -> list[str]:
+        """Queue all or none of the jobs, in this order; return their ids."""
+        for request in requests:
+            _check(request)
+        doorbells = {name: self.doorbell(name) for name in {request.class_ for request in requests}}
+        rings = dict.fromkeys(doorbells, 0)
+        ids, now = [], self.clock()
+        with self.file.write():
+            for request in requests:
+                id_, is_new = jobs.insert(self.file, request, now)
+                if is_new:
+                    doorbells[request.class_].post()
+                    rings[request.class_] += 1
+                ids.append(id_)
+        for name, count in rings.items():
+            doorbells[name].bell.ring(count)
+        return ids
+
+    def wait(self, ids: Sequence[str], timeout_s: float | None = None, poll_s: float = POLL_S) -> list[Job]:
+        """Return the jobs, in the order of `ids`, when all are finished or the time is over.
+
+        Raises StoreError when the workers of this process have not been able to use the queue file for a while.
+        """
+        give_up = None if timeout_s is None else self.monotonic() + timeout_s
+        while True:
+            seen = self._finishes
+            left = poll_s if give_up is None else min(poll_s, give_up - self.monotonic())
+            if left <= 0 or not jobs.count_open(self.file, ids):
+                return jobs.load(self.file, ids)
+            self._check_trouble()
+            self._rest(seen, left)
+
+    def _rest(self, seen: int, seconds: float) -> None:
+        with self._finished:
+            self._finished.wait_for(lambda: self._finishes != seen, seconds)
+
+    def job(self, id_: str) -> Job:
+        """Raises NotFoundError."""
+        return jobs.load(self.file, [id_])[0]
+
+    def jobs(
+        self, class_: str | None = None, state: str | None = None, group: str | None = None, limit: int = 100
+    ) -> list[Job]:
+        """The newest jobs first that match."""
+        filters = {"class": class_, "state": state, "group": group}
+        return jobs.select(self.file, {name: v for name, v in filters.items() if v is not None}, limit)
+
+    def history(self, id_: str) -> list[dict[str, Any]]:
+        """The attempts at a job that have ended, oldest first."""
+        return jobs.history(self.file, id_)
+
+    def counts(self) -> dict[str, dict[str, int]]:
+        """Number of jobs by class and state, over everything the file holds."""
+        return jobs.counts(self.file)
+
+    def depth(self) -> dict[str, int]:
+        """Number of jobs by class that are queued or leased."""
+        return jobs.depth(self.file)
+
+    def cancel(self, id_: str) -> bool:
+        """Cancel a job; False when it had ended already. A handler at work on it is told, not stopped."""
+        return self._cancelled(jobs.cancel(self.file, self.clock(), id_=id_)) > 0
+
+    def cancel_group(self, group: str) -> int:
+        """Cancel every open job of a group; return how many there were."""
+        return self._cancelled(jobs.cancel(self.file, self.clock(), group=group))
+
+    def _cancelled(self, count: int) -> int:
+        if count:
+            self.tell_finished()
+        return count
+
+    # for the workers of this process
+
+    def doorbell(self, class_: str) -> Doorbell:
+        with self._opening:
+            if class_ not in self._doorbells:
+                self._doorbells[class_] = Doorbell(class_, self.file, self.note_trouble)
+            return self._doorbells[class_]
+
+    def tell_finished(self) -> None:
+        """Wake whoever waits in this process."""
+        with self._finished:
+            self._finishes += 1
+            self._finished.notify_all()
+
+    def note_trouble(self, error: StoreError) -> None:
+        """A worker could not use the queue file; the first time of a series counts."""
+        since = self._trouble[1] if self._trouble else self.monotonic()
+        self._trouble = error, since
+
+    def clear_trouble(self) -> None:
+        self._trouble = None
+
+    def _check_trouble(self) -> None:
+        trouble = self._trouble
+        if trouble and self.monotonic() - trouble[1] > PATIENCE_S:
+            raise StoreError(trouble[0].message, remedy=trouble[0].remedy)
+
+
+def _check(request: Request) -> None:
+    if request.class_ not in CLASSES:
+        nearest = difflib.get_close_matches(request.class_, CLASSES, 1)
+        hint = f"did you mean {nearest[0]}?" if nearest else f"one of {', '.join(CLASSES)}"
+        raise UsageError(f"no class of jobs {request.class_!r}", remedy=hint)
+    if request.max_attempts < 1:
+        raise UsageError(f"max_attempts is {request.max_attempts}", remedy="at least 1")

@@ -1,0 +1,217 @@
+"""The queue file: one SQLite database that holds our jobs table and Huey's tables, opened once per process.
+
+Every thread of the process shares one connection behind one lock, so that a job and its ring are written in one
+transaction. Each failure of SQLite or of the disk leaves here as a StoreError with a remedy. The file is private
+to its owner and must lie on a local file system. A file of a newer version is refused, never changed.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from appliance.errors import StoreError
+
+VERSION = 1
+BUSY_S = 10
+"""How long a statement waits for another process's transaction."""
+OLDEST_SQLITE = (3, 37, 0)
+"""Older ones know no STRICT tables."""
+
+SCHEMA = (
+    """CREATE TABLE jobs (
+      seq INTEGER PRIMARY KEY AUTOINCREMENT,
+      class TEXT NOT NULL,
+      grp TEXT NOT NULL,
+      key TEXT UNIQUE,
+      state TEXT NOT NULL DEFAULT 'queued'
+        CHECK (state IN ('queued', 'leased', 'done', 'failed', 'cancelled', 'expired')),
+      priority INTEGER NOT NULL,
+      payload TEXT NOT NULL,
+      attempts INTEGER NOT NULL DEFAULT 0,
+      max_attempts INTEGER NOT NULL,
+      not_before REAL NOT NULL DEFAULT 0,
+      deadline REAL,
+      owner TEXT,
+      token INTEGER NOT NULL DEFAULT 0,
+      lease_until REAL,
+      submitted REAL NOT NULL,
+      started REAL,
+      finished REAL,
+      result TEXT,
+      error_kind TEXT NOT NULL DEFAULT '',
+      error TEXT NOT NULL DEFAULT ''
+    ) STRICT""",
+    "CREATE INDEX jobs_queued ON jobs (class, priority DESC, seq) WHERE state = 'queued'",
+    "CREATE INDEX jobs_leased ON jobs (owner) WHERE state = 'leased'",
+    "CREATE INDEX jobs_deadline ON jobs (deadline) WHERE state = 'queued' AND deadline IS NOT NULL",
+    "CREATE INDEX jobs_open_group ON jobs (grp) WHERE state IN ('queued', 'leased')",
+    "CREATE INDEX jobs_state ON jobs (class, state)",
+    """CREATE TABLE job_attempts (
+      seq INTEGER NOT NULL,
+      attempt INTEGER NOT NULL,
+      token INTEGER NOT NULL,
+      owner TEXT NOT NULL,
+      started REAL NOT NULL,
+      finished REAL NOT NULL,
+      outcome TEXT NOT NULL,
+      error_kind TEXT NOT NULL,
+      error TEXT NOT NULL,
+      trace TEXT NOT NULL,
+      PRIMARY KEY (seq, token)
+    ) STRICT, WITHOUT ROWID""",
+)
+
+
+class QueueFile:
+    """The open file. `write` and `read` nest within a thread; the outermost `write` is the transaction."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = threading.RLock()
+        self._connection: sqlite3.Connection | None = None
+        if sqlite3.sqlite_version_info < OLDEST_SQLITE:
+            raise StoreError(
+                f"SQLite {sqlite3.sqlite_version} is too old",
+                remedy=f"use a Python with SQLite {'.'.join(map(str, OLDEST_SQLITE))} or newer",
+            )
+        with self._boundary():
+            _make_private(path)
+            self._connection = _connect(path)
+        try:
+            with self.write() as connection:
+                self._migrate(connection)
+        except StoreError:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Close the file; whoever still uses it gets a StoreError."""
+        with self._lock, self._boundary():
+            if self._connection:
+                self._connection.close()
+            self._connection = None
+
+    @property
+    def closed(self) -> bool:
+        return self._connection is None
+
+    @contextmanager
+    def write(self) -> Iterator[sqlite3.Connection]:
+        """A transaction that is kept when the block ends and undone when it raises."""
+        with self._lock, self._boundary():
+            connection = self._open_connection()
+            if connection.in_transaction:
+                yield connection
+                return
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                # A full disk may have rolled back already.
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def read(self) -> Iterator[sqlite3.Connection]:
+        with self._lock, self._boundary():
+            yield self._open_connection()
+
+    def version(self) -> int:
+        """A number that changes when another process (not this one) has written."""
+        with self.read() as connection:
+            return int(connection.execute("PRAGMA data_version").fetchone()[0])
+
+    def check(self) -> None:
+        """Raises StoreError when pages of the file are damaged."""
+        with self.read() as connection:
+            verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+        if verdict != "ok":
+            raise StoreError(f"{self.path}: {verdict}", remedy=_REMEDIES["malformed"])
+
+    def _open_connection(self) -> sqlite3.Connection:
+        if self._connection is None:
+            raise StoreError(f"{self.path}: the queue is closed", remedy="open it again")
+        return self._connection
+
+    def _migrate(self, connection: sqlite3.Connection) -> None:
+        (found,) = connection.execute("PRAGMA user_version").fetchone()
+        if found > VERSION:
+            raise StoreError(
+                f"{self.path}: written by a newer version (schema {found}, this one knows {VERSION})",
+                remedy="update the appliance, or set APPLIANCE_HOME to another folder",
+            )
+        if found < VERSION:
+            for statement in SCHEMA:
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {VERSION}")
+
+    @contextmanager
+    def _boundary(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            raise StoreError(f"{self.path}: {error}", remedy=_remedy(str(error))) from error
+
+
+def _make_private(path: Path) -> None:
+    """Create the file for its owner alone; SQLite gives its companions (-wal, -shm) the same mode.
+
+    A file that exists is not opened here: closing it would drop the locks SQLite holds in this process.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    except FileExistsError:
+        if path.stat().st_mode & 0o077:
+            path.chmod(0o600)
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
+    try:
+        connection.row_factory = sqlite3.Row
+        _enter_wal(connection)
+        # In WAL mode NORMAL survives every crash of ours; a power cut can undo the last moments, never damage.
+        connection.execute("PRAGMA synchronous = NORMAL")
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def _enter_wal(connection: sqlite3.Connection) -> None:
+    """Two processes that meet here on a new file block each other without SQLite waiting: try again."""
+    give_up = time.monotonic() + BUSY_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > give_up:
+                raise
+        time.sleep(0.01)
+
+
+_REMEDIES = {
+    "full": "free disk space; nothing is lost, queued jobs go on then",
+    "No space": "free disk space; nothing is lost, queued jobs go on then",
+    "locked": "another process holds the queue; end it, or try again",
+    "readonly": "make the file and its folder writable, or set APPLIANCE_HOME to another folder",
+    "unable to open": "make the file and its folder writable, or set APPLIANCE_HOME to another folder",
+    "not a database": "move the file and its -wal and -shm companions away; results are in the store, "
+    "`appliance train --resume RUN` queues again what is missing",
+}
+_REMEDIES["malformed"] = _REMEDIES["not a database"]
+_OTHERWISE = "check the file, its permissions and its disk, or set APPLIANCE_HOME to another folder"
+
+
+def _remedy(message: str) -> str:
+    return next((remedy for part, remedy in _REMEDIES.items() if part in message), _OTHERWISE)

@@ -1,0 +1,170 @@
+"""Keeps leases: beats for the jobs this process works on, and sweeps up after processes that are gone.
+
+It runs in a thread of its own, never in one that does the work, so a handler that computes for an hour keeps
+its lease and a process that hangs as a whole loses it. A sweep gives void leases back (with a back-off, or for
+good after the last attempt), closes jobs past their deadline and rings for jobs that wait without a ring.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from appliance.errors import StoreError
+from appliance.queue import jobs
+from appliance.queue.app import EmbeddedConsumer
+from appliance.queue.client import Queue
+from appliance.queue.incarnation import is_dead
+from appliance.queue.records import Job, Report
+
+HEALTH_S = 10.0
+_log = logging.getLogger("appliance.queue")
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How often the keeper does what, in seconds."""
+
+    poll_s: float = 0.05
+    """Looks for rings from other processes."""
+    sweep_s: float = 0.5
+    beat_s: float = 5.0
+    lease_s: float = 30.0
+    """A lease without a heartbeat for this long is void; several beats."""
+    backoff_s: float = 0.5
+    backoff_cap_s: float = 30.0
+
+    def backoff(self, attempts: int, random: Callable[[], float]) -> float:
+        """Exponential with full jitter: siblings that failed together do not come back together."""
+        return random() * min(self.backoff_cap_s, self.backoff_s * 2.0 ** min(attempts - 1, 32))
+
+
+PACE = Pace()
+
+
+class Leases:
+    """The jobs this process holds; each with a flag that is set when it is no longer ours."""
+
+    def __init__(self) -> None:
+        self._held: dict[tuple[str, int], tuple[Job, threading.Event]] = {}
+        self._lock = threading.Lock()
+
+    def add(self, job: Job) -> threading.Event:
+        lost = threading.Event()
+        with self._lock:
+            self._held[job.id, job.token] = job, lost
+        return lost
+
+    def drop(self, job: Job) -> None:
+        with self._lock:
+            self._held.pop((job.id, job.token), None)
+
+    def all(self) -> list[tuple[Job, threading.Event]]:
+        with self._lock:
+            return list(self._held.values())
+
+
+class Keeper:
+    """The thread, from `start` to `stop`."""
+
+    def __init__(
+        self,
+        queue: Queue,
+        leases: Leases,
+        consumers: Sequence[EmbeddedConsumer],
+        owner: str,
+        pace: Pace,
+        random: Callable[[], float],
+    ) -> None:
+        self._queue, self._leases, self._consumers = queue, leases, consumers
+        self._owner, self._pace, self._random = owner, pace, random
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="queue-keeper", daemon=True)
+
+    def start(self) -> None:
+        """Sweep once in the calling thread, so that a queue file that cannot be used is the caller's error."""
+        self._sweep()
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stopping.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        clock = self._queue.monotonic
+        beat = sweep = health = clock()
+        version = -1
+        while not self._stopping.wait(self._pace.poll_s):
+            now = clock()
+            try:
+                if now - beat >= self._pace.beat_s:
+                    beat = now
+                    self._beat()
+                if now - sweep >= self._pace.sweep_s:
+                    sweep = now
+                    self._sweep()
+                elif version != (version := self._queue.file.version()):
+                    self._listen()
+            except StoreError as error:
+                self._queue.note_trouble(error)
+            if now - health >= HEALTH_S:
+                health = now
+                self._replace_dead_threads()
+
+    def _beat(self) -> None:
+        held = [job for job, _ in self._leases.all()]
+        if held:
+            until = self._queue.monotonic() + self._pace.lease_s
+            jobs.renew(self._queue.file, held, until)
+
+    def _sweep(self) -> None:
+        self._notice_lost()
+        self._give_back()
+        if jobs.expire(self._queue.file, self._queue.clock()):
+            self._queue.tell_finished()
+        self._ring_again()
+        self._listen()
+
+    def _notice_lost(self) -> None:
+        """Tell handlers whose job was cancelled or taken over."""
+        held = self._leases.all()
+        if held:
+            still = jobs.held(self._queue.file, [job for job, _ in held])
+            for job, lost in held:
+                if job.id not in still:
+                    lost.set()
+
+    def _give_back(self) -> None:
+        file, now = self._queue.file, self._queue.clock()
+        dead = [owner for owner in jobs.owners(file) if is_dead(owner, self._owner)]
+        for job in jobs.leased(file, dead, self._queue.monotonic()):
+            report = self._report_lost(job, now)
+            if jobs.finish(file, job, report, now):
+                _log.warning("job %s lost its worker on attempt %d: %s", job.id, job.attempts, report.state)
+                self._queue.tell_finished()
+
+    def _report_lost(self, job: Job, now: float) -> Report:
+        why = f"its worker died or went silent on attempt {job.attempts} of {job.max_attempts}"
+        if job.attempts >= job.max_attempts:
+            return Report("lost", "failed", error_kind="lost", error=why)
+        later = now + self._pace.backoff(job.attempts, self._random)
+        return Report("lost", "queued", later, error_kind="lost", error=why)
+
+    def _ring_again(self) -> None:
+        """Write the messages that are missing: their job became due just now, or they were lost."""
+        for consumer in self._consumers:
+            doorbell = consumer.huey
+            due = jobs.due(self._queue.file, doorbell.name, self._queue.clock(), consumer.workers)
+            for _ in range(due - doorbell.waiting()):
+                doorbell.post()
+
+    def _listen(self) -> None:
+        for consumer in self._consumers:
+            consumer.huey.bell.expect(consumer.huey.waiting())
+
+    def _replace_dead_threads(self) -> None:
+        for consumer in self._consumers:
+            if not consumer.stop_flag.is_set():
+                consumer.check_worker_health()

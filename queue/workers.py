@@ -1,0 +1,203 @@
+"""Workers: Huey consumers in threads of this process that claim jobs, call handlers and report.
+
+At least once, counted once: a job whose worker dies is done again, and only the report of the newest claim is
+taken, so a handler must be able to run twice. Failures of the host (a jail or the engine, by error type) are tried
+again with a back-off; every other error ends the job. Nothing here can stop a handler that is running: limits
+belong to the jail; a handler may ask its context whether its job is still wanted.
+
+Threads die with their process, so a killed worker leaves no ghost that takes jobs; a process that was only stopped
+finds its lease gone and its report refused. What a handler started elsewhere (jails, the engine) is theirs to end.
+No signal handler is installed.
+"""
+
+from __future__ import annotations
+
+import logging
+import random as random_module
+import threading
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from appliance.clean import clean_text
+from appliance.errors import ApplianceError, EngineError, SandboxError, StoreError, UsageError
+from appliance.queue import jobs
+from appliance.queue.app import EmbeddedConsumer
+from appliance.queue.client import Queue
+from appliance.queue.incarnation import this_process
+from appliance.queue.keeper import PACE, Keeper, Leases, Pace
+from appliance.queue.records import Claimant, Job, Report, to_json
+
+INFRASTRUCTURE = (SandboxError, EngineError)
+DRAIN_S = 60.0
+RETRY_S = 1.0
+"""Between tries to record a result that the disk does not take."""
+ERROR_CHARS, TRACE_CHARS = 2_000, 8_000
+_log = logging.getLogger("appliance.queue")
+
+
+@dataclass(frozen=True, slots=True)
+class JobContext:
+    """What a handler gets to know about the job it is called for."""
+
+    job_id: str
+    class_: str
+    payload: Mapping[str, Any]
+    attempt: int
+    """From 1."""
+    deadline: float | None
+    """Unix seconds; the job was claimed before it."""
+    _lost: threading.Event = field(default_factory=threading.Event, repr=False)
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the job was cancelled or taken over: whatever the handler returns now is refused."""
+        return self._lost.is_set()
+
+
+Handler = Callable[[JobContext], Mapping[str, Any] | None]
+
+
+class Workers:
+    """Threads for some classes of a queue, from `start` to `stop`. Context manager."""
+
+    def __init__(
+        self,
+        queue: Queue,
+        handlers: Mapping[str, Handler],
+        threads: Mapping[str, int],
+        *,
+        pace: Pace = PACE,
+        random: Callable[[], float] = random_module.random,
+    ) -> None:
+        if wrong := [
+            name for name in {*handlers, *threads} if threads.get(name, 0) < 1 or name not in handlers
+        ]:
+            raise UsageError(f"class {wrong[0]!r} needs a handler and a thread", remedy="give it both")
+        self._queue, self._handlers, self._threads = queue, dict(handlers), dict(threads)
+        self._pace, self._random = pace, random
+        self._owner = this_process()
+        self._leases = Leases()
+        self._stopping = threading.Event()
+        self._consumers: Sequence[EmbeddedConsumer] = ()
+        self._keeper: Keeper | None = None
+
+    def __enter__(self) -> Workers:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Check the queue file, take back what dead processes held, and begin. Raises StoreError."""
+        self._queue.file.check()
+        self._consumers = [self._consumer(name, count) for name, count in self._threads.items()]
+        keeper = Keeper(self._queue, self._leases, self._consumers, self._owner, self._pace, self._random)
+        keeper.start()
+        self._keeper = keeper
+        for consumer in self._consumers:
+            consumer.start()
+
+    def stop(self, drain: bool = True, timeout_s: float = DRAIN_S) -> None:
+        """Start nothing new; with `drain` let running handlers end first, for at most `timeout_s`.
+
+        Jobs still running after that go back to the queue at once, and what their handlers report is refused.
+        """
+        if self._keeper is None:
+            return
+        self._stopping.set()
+        for consumer in self._consumers:
+            consumer.huey.bell.silence(True)
+            consumer.stop()
+        if drain:
+            self._join(self._queue.monotonic() + timeout_s)
+        self._keeper.stop()
+        self._keeper = None
+        for job, lost in self._leases.all():
+            self._try_to_record(job, Report("released", "queued"))
+            lost.set()
+
+    def _consumer(self, class_: str, threads: int) -> EmbeddedConsumer:
+        return self._queue.doorbell(class_).consumer(threads, lambda: self._answer(class_))
+
+    def _join(self, give_up: float) -> None:
+        for consumer in self._consumers:
+            for thread in consumer.threads:
+                thread.join(max(0.0, give_up - self._queue.monotonic()))
+
+    # in the threads
+
+    def _answer(self, class_: str) -> None:
+        """What a ring makes a thread do: one job, from claim to report."""
+        job = self._claim(class_)
+        if job is None:
+            return
+        report = _failed("internal", "the handler ended its thread")
+        lost = self._leases.add(job)
+        try:
+            context = JobContext(job.id, class_, job.payload, job.attempts, job.deadline, lost)
+            report = self._carry_out(job, context)
+        finally:
+            self._record(job, report)
+            self._leases.drop(job)
+
+    def _claim(self, class_: str) -> Job | None:
+        if self._stopping.is_set():
+            return None
+        queue = self._queue
+        claimant = Claimant(self._owner, queue.clock(), queue.monotonic() + self._pace.lease_s)
+        try:
+            return jobs.claim(queue.file, class_, claimant)
+        except StoreError as error:
+            queue.note_trouble(error)
+            return None
+
+    def _carry_out(self, job: Job, context: JobContext) -> Report:
+        try:
+            result = self._handlers[job.class_](context)
+            return Report("done", "done", result=to_json(result or {}))
+        except INFRASTRUCTURE as error:
+            return self._report_infrastructure(job, error)
+        except ApplianceError as error:
+            return _failed(error.kind, str(error))
+        except Exception as error:  # noqa: BLE001
+            # The supervisor's loop: a fault in one handler ends one job, with its traceback, not the thread.
+            return _failed("internal", f"{type(error).__name__}: {error}", traceback.format_exc())
+
+    def _report_infrastructure(self, job: Job, error: ApplianceError) -> Report:
+        if job.attempts >= job.max_attempts:
+            return _failed(error.kind, str(error))
+        later = self._queue.clock() + self._pace.backoff(job.attempts, self._random)
+        text = clean_text(str(error), ERROR_CHARS)
+        return Report("retried", "queued", later, error_kind=error.kind, error=text)
+
+    def _record(self, job: Job, report: Report) -> None:
+        """Report until the queue file takes it: a disk that is full for a minute costs no result."""
+        while not self._try_to_record(job, report):
+            if self._stopping.wait(RETRY_S) or self._queue.file.closed:
+                return
+
+    def _try_to_record(self, job: Job, report: Report) -> bool:
+        try:
+            accepted = jobs.finish(self._queue.file, job, report, self._queue.clock())
+        except StoreError as error:
+            self._queue.note_trouble(error)
+            return False
+        if not accepted:
+            _log.info("report of job %s (attempt %d) refused: its lease was gone", job.id, job.attempts)
+        self._queue.clear_trouble()
+        self._queue.tell_finished()
+        return True
+
+
+def _failed(kind: str, text: str, trace: str = "") -> Report:
+    """Handlers may quote what a candidate wrote: it is cleaned and cut here, before it rests anywhere."""
+    return Report(
+        "failed",
+        "failed",
+        error_kind=kind,
+        error=clean_text(text, ERROR_CHARS),
+        trace=clean_text(trace[-TRACE_CHARS:]),
+    )
