@@ -1,0 +1,1 @@
+"""llama.cpp in its own process: sequences, batches, sampling, adapters."""

@@ -1,0 +1,1 @@
+"""torch in its own process: base preparation, LoRA, GRPO, checkpoints."""
