@@ -1,0 +1,64 @@
+"""`appliance judge`: a file or folder judged as a submission for a task."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import click
+
+from appliance.nouns import Verdict
+
+
+@click.group(name="judge")
+def command() -> None:
+    """Judge submissions."""
+
+
+@command.command("run")
+@click.argument("task")
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option(
+    "--pack", "packs", type=click.Path(path_type=Path), multiple=True, help="Look for TASK here instead."
+)
+@click.option("--seed", default=0, show_default=True, help="Draws the order of the hidden cases.")
+@click.option("--json", "as_json", is_flag=True, help="Print the verdict as one JSON object.")
+@click.pass_context
+def run(
+    context: click.Context, task: str, path: Path, packs: tuple[Path, ...], seed: int, as_json: bool
+) -> None:
+    """Judge PATH (a file or folder) as a submission for TASK (a task key or a task folder).
+
+    The exit code is 0 for every verdict on the submission and 1 when the host, not the submission, failed.
+    """
+    from appliance.judge import Judge, read_submission
+    from appliance.paths import from_environment
+    from appliance.sandbox.client import Jails
+    from appliance.tasks import find_task
+
+    found = find_task(task, packs or None)
+    artefacts = read_submission(path, found)
+    with Jails(from_environment(os.environ)) as jails:
+        verdict = Judge(jails).judge(found, artefacts, seed=seed)
+    click.echo(json.dumps(verdict.to_json()) if as_json else describe(verdict))
+    if verdict.masked:
+        context.exit(1)
+
+
+def describe(verdict: Verdict) -> str:
+    """The verdict in a few lines for a terminal; its candidate text is already escaped and capped."""
+    worth = "no reward" if verdict.reward is None else f"reward {verdict.reward:.2f}"
+    lines = [f"{verdict.task}: {verdict.status}, {worth}"]
+    lines += [
+        f"  {name:<13} {signal.value:6.1%}  ({signal.role})" for name, signal in verdict.signals.items()
+    ]
+    closed = [name for name, is_open in verdict.gates.items() if not is_open]
+    lines += [f"  closed gates  {', '.join(closed)}"] if closed else []
+    for item in verdict.evidence:
+        case = f" case {item['case']}" if "case" in item else ""
+        lines.append(
+            f"  {item['layer']}{case}: {item['outcome']}  {item.get('text', item.get('got', ''))}".rstrip()
+        )
+    lines.append(f"  cpu {verdict.cost.get('cpu_s', 0.0):.2f} s, judged in {verdict.cost['judge_s']:.2f} s")
+    return "\n".join(lines)

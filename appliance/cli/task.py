@@ -1,0 +1,172 @@
+"""`appliance task`: the tasks there are, and whether each can be trusted. Hidden cases are never printed."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from appliance.errors import UsageError
+from appliance.nouns import Task
+
+if TYPE_CHECKING:
+    from appliance.judge import Judge
+
+_packs = click.option(
+    "--pack",
+    "packs",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help="A pack folder; default: what ships.",
+)
+_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+
+
+@click.group(name="task")
+def command() -> None:
+    """List, show and check tasks."""
+
+
+@command.command("list")
+@_packs
+@click.option("--split", type=click.Choice(["train", "eval"]), help="Only this split.")
+@_json
+def list_tasks(packs: tuple[Path, ...], split: str | None, as_json: bool) -> None:
+    """List the tasks of the packs."""
+    rows = [_summary(task) for task in _all_tasks(packs) if split in (None, task.split)]
+    if as_json:
+        click.echo(json.dumps({"tasks": rows}))
+        return
+    for row in rows:
+        click.echo(f"{row['key']:<36} {row['split']:<6} {row['tier']:<5} {row['kind']:<9} {row['cluster']}")
+    click.echo(f"{len(rows)} tasks")
+
+
+@command.command("show")
+@click.argument("task")
+@_packs
+@_json
+def show(task: str, packs: tuple[Path, ...], as_json: bool) -> None:
+    """Show one task: a key or a folder."""
+    from appliance.tasks import find_task, load_kind
+
+    found = find_task(task, packs or None)
+    public, hidden = load_kind(found.kind).totals(found)
+    row = {
+        **_summary(found),
+        "folder": found.folder,
+        "statement": found.statement,
+        "start": found.start,
+        "public_cases": public,
+        "hidden_cases": hidden,
+        "public_hash": found.public_hash,
+        "hidden_hash": found.hidden_hash,
+        "settings": dict(found.settings),
+    }
+    if as_json:
+        click.echo(json.dumps(row))
+        return
+    for name in (
+        "key",
+        "split",
+        "tier",
+        "kind",
+        "cluster",
+        "public_cases",
+        "hidden_cases",
+        "task_hash",
+        "folder",
+    ):
+        click.echo(f"{name:<13} {row[name]}")
+    click.echo(f"\n{found.statement}\n\n{found.start}")
+
+
+@command.command("check")
+@click.argument("tasks", nargs=-1)
+@click.option("--all", "every", is_flag=True, help="Check every task of the packs.")
+@_packs
+@_json
+@click.pass_context
+def check(
+    context: click.Context, tasks: tuple[str, ...], every: bool, packs: tuple[Path, ...], as_json: bool
+) -> None:
+    """Judge each task's gold solution (reward 1), an empty file and its untouched start (reward 0)."""
+    from appliance.judge import Judge
+    from appliance.paths import from_environment
+    from appliance.sandbox.client import Jails
+
+    chosen = _chosen(tasks, every, packs)
+    with Jails(from_environment(os.environ)) as jails, ThreadPoolExecutor(os.cpu_count()) as pool:
+        judge = Judge(jails)
+        rows = list(pool.map(lambda task: check_task(judge, task), chosen))
+    failed = [row for row in rows if not row["ok"]]
+    if as_json:
+        click.echo(json.dumps({"ok": not failed, "checked": len(rows), "failed": len(failed), "tasks": rows}))
+    else:
+        _print_checks(rows, failed)
+    if failed:
+        context.exit(1)
+
+
+def check_task(judge: Judge, task: Task) -> dict[str, Any]:
+    """The verdicts on a task's controls, each with the reward it must have."""
+    from appliance.tasks import load_kind
+
+    row: dict[str, Any] = {"task": task.key, "ok": True, "controls": {}}
+    for name, (artefacts, wanted) in load_kind(task.kind).controls(task).items():
+        verdict = judge.judge(task, artefacts)
+        good = verdict.reward == wanted
+        row["ok"] = row["ok"] and good
+        row["controls"][name] = {
+            "ok": good,
+            "status": verdict.status,
+            "reward": verdict.reward,
+            "wanted": wanted,
+        }
+        if not good:
+            row["controls"][name]["evidence"] = list(verdict.evidence)
+    return row
+
+
+def _print_checks(rows: Sequence[dict[str, Any]], failed: Sequence[dict[str, Any]]) -> None:
+    for row in failed:
+        for name, control in row["controls"].items():
+            if not control["ok"]:
+                click.echo(
+                    f"{row['task']}: {name} got {control['reward']} ({control['status']}), not {control['wanted']}"
+                )
+                for item in control["evidence"][:3]:
+                    click.echo(f"  {json.dumps(item)}")
+    click.echo(f"{len(rows)} tasks checked, {len(failed)} failed")
+
+
+def _chosen(references: Sequence[str], every: bool, packs: tuple[Path, ...]) -> list[Task]:
+    from appliance.tasks import find_task
+
+    if every == bool(references):
+        raise UsageError("name the tasks to check, or give --all", remedy="appliance task check --all")
+    return _all_tasks(packs) if every else [find_task(reference, packs or None) for reference in references]
+
+
+def _all_tasks(packs: Iterable[Path]) -> list[Task]:
+    from appliance.tasks import load_pack, shipped_packs
+
+    folders = list(packs) or list(shipped_packs().values())
+    return [task for folder in folders for task in load_pack(folder)]
+
+
+def _summary(task: Task) -> dict[str, Any]:
+    return {
+        "key": task.key,
+        "split": task.split,
+        "tier": task.tier,
+        "kind": task.kind,
+        "cluster": task.cluster,
+        "entry_point": task.entry_point,
+        "task_hash": task.task_hash,
+    }

@@ -1,0 +1,115 @@
+"""What a task kind reports to the judge: measured outcomes, never a verdict.
+
+A kind asks the candidate questions and writes down what came back. Status, gates, reward and the record are the
+judge's. The denominators come from the task, so that a case which was never reached counts as failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from appliance.nouns import Task, VerdictStatus
+from appliance.sandbox.client import JailResult, JailStatus
+from appliance.sandbox.policy import Limits
+
+Layer = Literal["intake", "quick", "hidden"]
+
+DEFAULT_BUDGETS: Mapping[str, float] = {
+    "cpu_s": 2.0,
+    "wall_s": 6.0,
+    "memory_mb": 256,
+    "pids": 16,
+    "disk_mb": 16,
+    "output_kb": 256,
+    "answer_kb": 256,
+    "source_kb": 64,
+}
+"""`[budgets]` of pool.toml, each for one submission as a whole; answer and source are per answer and per file."""
+
+_ENDINGS: Mapping[JailStatus, VerdictStatus] = {
+    JailStatus.timeout_cpu: "candidate_timeout",
+    JailStatus.timeout_wall: "candidate_timeout",
+    JailStatus.memory: "candidate_resource",
+    JailStatus.processes: "candidate_resource",
+    JailStatus.disk: "candidate_resource",
+    JailStatus.output: "candidate_resource",
+    JailStatus.denied: "tamper",
+    JailStatus.infra: "infra",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A reason that decides a submission before its cases do."""
+
+    status: VerdictStatus
+    layer: Layer
+    outcome: str
+    """One word, as it stands in the evidence."""
+    text: str = ""
+    """Candidate or jail text; the judge escapes and caps it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How one case went. `got` is the candidate's answer; the expected value is never written down."""
+
+    layer: Layer
+    case: int
+    """Position in its file, from 0."""
+    outcome: Literal["correct", "wrong_value", "no_raise", "raised", "unencodable"]
+    got: str = ""
+
+    @property
+    def correct(self) -> bool:
+        return self.outcome == "correct"
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """Everything a kind measured about one submission."""
+
+    public_total: int
+    hidden_total: int
+    outcomes: tuple[Outcome, ...] = ()
+    finding: Finding | None = None
+    seconds: Mapping[Layer, float] = field(default_factory=dict)
+    cost: Mapping[str, float] = field(default_factory=dict)
+
+    def passed(self, layer: Layer) -> int:
+        return sum(outcome.correct for outcome in self.outcomes if outcome.layer == layer)
+
+
+def limits(task: Task) -> Limits:
+    """The jail limits of one submission for `task`."""
+    budgets: Mapping[str, Any] = task.settings["budgets"]
+    return Limits(
+        memory_mb=int(budgets["memory_mb"]),
+        pids=int(budgets["pids"]),
+        cpu_s=float(budgets["cpu_s"]),
+        wall_s=float(budgets["wall_s"]),
+        disk_mb=int(budgets["disk_mb"]),
+        output_kb=int(budgets["output_kb"]),
+    )
+
+
+def jail_finding(result: JailResult, layer: Layer) -> Finding | None:
+    """What the way a jail ended says by itself; None when it leaves the decision to the answers.
+
+    Everything inside the candidate's own cgroup is the candidate's doing; only `infra`, and a worker that could
+    not be executed (`denied` without a signal), are the host's.
+    """
+    status = _ENDINGS.get(result.status)
+    if status is None:
+        return None
+    if result.status is JailStatus.denied and result.signal is None:
+        status = "infra"
+    return Finding(status, layer, str(result.status), result.detail)
+
+
+def jail_cost(result: JailResult) -> dict[str, float]:
+    """What a jail used, for the verdict's cost table."""
+    cost = {"cpu_s": result.cpu_s, "wall_s": result.wall_s}
+    return cost if result.peak_mib is None else {**cost, "peak_mib": result.peak_mib}

@@ -1,0 +1,1 @@
+"""Task kinds: one file each, named as in `pool.toml`."""

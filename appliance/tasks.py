@@ -1,0 +1,230 @@
+"""Task folders and packs: read, checked and hashed.
+
+A task is a Harbor folder plus `pool.toml`. `task.toml` is Harbor's: fields we do not know are left alone.
+`pool.toml` and `pack.toml` are ours: an unknown key is an error that names the nearest known one. Hidden files
+are checked and hashed here, but their content leaves only through the judge.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from appliance import kinds
+from appliance import packs as packs_package
+from appliance.errors import NotFoundError, TaskError
+from appliance.examination import DEFAULT_BUDGETS
+from appliance.manifest import (
+    HIDDEN_PARTS,
+    PUBLIC_PARTS,
+    Entry,
+    LinkFound,
+    manifest_hash,
+    parts_hash,
+    read_tree,
+)
+from appliance.nouns import Task
+from appliance.tables import Field, check_table, nearest
+
+TASK_FILE = "task.toml"
+POOL_FILE = "pool.toml"
+PACK_FILE = "pack.toml"
+STATEMENT = "instruction.md"
+START = "environment/solution.py"
+
+_KEY = re.compile(r"[a-z0-9][a-z0-9_-]*/[a-z0-9][a-z0-9_-]*")
+_VERSION = re.compile(r"\d+\.\d+\.\d+")
+
+_POOL = {
+    "key": Field(str),
+    "version": Field(str),
+    "kind": Field(str),
+    "split": Field(str, choices=("train", "eval")),
+    "tier": Field(str, choices=("easy", "core", "hard")),
+    "cluster": Field(str),
+    "licence": Field(str),
+    "provenance": Field(str),
+    "budgets": Field(dict, required=False),
+}
+_BUDGETS = {name: Field(float, required=False, minimum=0) for name in DEFAULT_BUDGETS}
+_PACK = {
+    "name": Field(str),
+    "version": Field(str),
+    "licence": Field(str),
+    "description": Field(str, required=False),
+}
+
+
+def kind_names() -> tuple[str, ...]:
+    """The kinds there are: one file each in `appliance/kinds`, helpers of a kind end in `_worker`."""
+    names = (module.name for module in pkgutil.iter_modules(kinds.__path__))
+    return tuple(sorted(name for name in names if not name.endswith("_worker")))
+
+
+def load_kind(name: str) -> ModuleType:
+    """The module of a kind; NotFoundError with the nearest name."""
+    known = kind_names()
+    if name not in known:
+        raise NotFoundError(f"there is no task kind {name!r}", remedy=nearest(name, known))
+    return importlib.import_module(f"appliance.kinds.{name}")
+
+
+def load_task(folder: Path) -> Task:
+    """Read one task folder; TaskError names the file, the field and the remedy."""
+    if not folder.is_dir():
+        raise NotFoundError(f"{folder} is not a folder", remedy="give a task folder or a task key")
+    pool = _read_pool(folder)
+    _check_harbor(folder, pool["key"])
+    kind = load_kind(pool["kind"])
+    settings = _kind_settings(folder, pool, kind)
+    entries = _entries(folder)
+    kind.check(folder, settings)
+    return Task(
+        key=pool["key"],
+        pack=pool["key"].partition("/")[0],
+        kind=pool["kind"],
+        split=pool["split"],
+        tier=pool["tier"],
+        cluster=pool["cluster"],
+        folder=str(folder.resolve()),
+        statement=_text(folder / STATEMENT).strip(),
+        start=_text(folder / START),
+        entry_point=settings["entry_point"],
+        task_hash=manifest_hash(entries),
+        public_hash=parts_hash(entries, PUBLIC_PARTS),
+        hidden_hash=parts_hash(entries, HIDDEN_PARTS),
+        settings=settings,
+    )
+
+
+def _read_pool(folder: Path) -> dict[str, Any]:
+    path = folder / POOL_FILE
+    pool = _toml(path)
+    kind = pool.get("kind")
+    if isinstance(kind, str) and kind not in kind_names():
+        raise TaskError(
+            f"{path}: field 'kind': {kind!r} is not a task kind", remedy=nearest(kind, kind_names())
+        )
+    check_table(str(path), pool, {**_POOL, str(kind): Field(dict)}, TaskError)
+    check_table(f"{path} [budgets]", pool.get("budgets", {}), _BUDGETS, TaskError)
+    _check_form(path, "key", pool["key"], _KEY, "write pack/name in lower case")
+    _check_form(path, "version", pool["version"], _VERSION, "write three numbers, such as 1.0.0")
+    return pool
+
+
+def _check_form(path: Path, name: str, value: str, form: re.Pattern[str], remedy: str) -> None:
+    if not form.fullmatch(value):
+        raise TaskError(f"{path}: field {name!r}: {value!r} does not have the right form", remedy=remedy)
+
+
+def _check_harbor(folder: Path, key: str) -> None:
+    path = folder / TASK_FILE
+    name = _toml(path).get("task", {}).get("name", key)
+    if name != key:
+        raise TaskError(f"{path}: field 'task.name': {name!r} is not the key {key!r} of {POOL_FILE}")
+
+
+def _kind_settings(folder: Path, pool: Mapping[str, Any], kind: ModuleType) -> dict[str, Any]:
+    table = pool[pool["kind"]]
+    check_table(f"{folder / POOL_FILE} [{pool['kind']}]", table, kind.SETTINGS, TaskError)
+    for name in (STATEMENT, START, *kind.FILES):
+        if not (folder / name).is_file():
+            what = "the gold solution" if name.startswith("solution/") else "a file of the task"
+            raise TaskError(f"{folder}: {name} is missing", remedy=f"add {what} as {name}")
+    return {**table, "budgets": {**DEFAULT_BUDGETS, **pool.get("budgets", {})}}
+
+
+def _entries(folder: Path) -> tuple[Entry, ...]:
+    try:
+        return read_tree(folder)
+    except LinkFound as found:
+        raise TaskError(
+            f"{found.path} is not a regular file", remedy="replace the link by its content"
+        ) from None
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise TaskError(f"{path}: {error}", remedy="save the file as UTF-8") from None
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        raise TaskError(f"{path.parent}: {path.name} is missing", remedy=f"add {path.name}")
+    try:
+        return tomllib.loads(_text(path))
+    except tomllib.TOMLDecodeError as error:
+        raise TaskError(f"{path}: {error}", remedy="correct the TOML") from None
+
+
+def load_pack(folder: Path) -> tuple[Task, ...]:
+    """Every task of a pack, sorted by key; equal keys and a cluster in two splits are refused."""
+    pack = read_pack(folder)
+    tasks = sorted(
+        (load_task(path.parent) for path in folder.glob(f"*/{POOL_FILE}")), key=lambda task: task.key
+    )
+    if not tasks:
+        raise TaskError(f"{folder}: the pack holds no task", remedy=f"add a folder with a {POOL_FILE}")
+    _check_pack(folder, pack["name"], tasks)
+    return tuple(tasks)
+
+
+def read_pack(folder: Path) -> dict[str, Any]:
+    """The checked content of a `pack.toml`."""
+    path = folder / PACK_FILE
+    if not folder.is_dir():
+        raise NotFoundError(f"{folder} is not a folder", remedy="give the folder of a pack")
+    pack = _toml(path)
+    check_table(str(path), pack, _PACK, TaskError)
+    _check_form(path, "version", pack["version"], _VERSION, "write three numbers, such as 1.0.0")
+    return pack
+
+
+def _check_pack(folder: Path, name: str, tasks: Sequence[Task]) -> None:
+    seen: dict[str, Task] = {}
+    splits: dict[str, Task] = {}
+    for task in tasks:
+        path = Path(task.folder) / POOL_FILE
+        if task.pack != name:
+            raise TaskError(f"{path}: field 'key': {task.key!r} is not of the pack {name!r} in {folder}")
+        if other := seen.get(task.key):
+            remedy = f"{other.folder} has the same key; give one of them another"
+            raise TaskError(f"{path}: field 'key': {task.key!r} is there twice", remedy=remedy)
+        cluster = splits.setdefault(task.cluster, task)
+        if cluster.split != task.split:
+            remedy = f"{cluster.key} is in {cluster.split!r}; a cluster lies wholly in one split"
+            raise TaskError(f"{path}: cluster {task.cluster!r} is in two splits", remedy=remedy)
+        seen[task.key] = task
+
+
+def shipped_packs() -> dict[str, Path]:
+    """The packs that come with the appliance, by name."""
+    root = Path(packs_package.__path__[0])
+    return {path.parent.name: path.parent for path in sorted(root.glob(f"*/{PACK_FILE}"))}
+
+
+def find_task(reference: str, packs: Sequence[Path] | None = None) -> Task:
+    """A task by folder, or by key in the given packs (else the shipped ones)."""
+    folder = Path(reference)
+    if (folder / POOL_FILE).is_file() or (folder.is_dir() and (folder / TASK_FILE).is_file()):
+        return load_task(folder)
+    folders = list(shipped_packs().values()) if packs is None else list(packs)
+    guess = reference.partition("/")[2]
+    for pack in folders:
+        if guess and (pack / guess / POOL_FILE).is_file():
+            task = load_task(pack / guess)
+            if task.key == reference:
+                return task
+    tasks = {task.key: task for pack in folders for task in load_pack(pack)}
+    if reference not in tasks:
+        remedy = nearest(reference, tasks) if tasks else "no pack holds a task"
+        raise NotFoundError(f"there is no task {reference!r}", remedy=remedy)
+    return tasks[reference]

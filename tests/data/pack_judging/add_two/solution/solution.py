@@ -1,0 +1,7 @@
+def add_two(a, b):
+    """Return the sum of two integers.
+
+    >>> add_two(1, 2)
+    3
+    """
+    return a + b

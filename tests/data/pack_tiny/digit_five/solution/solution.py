@@ -1,0 +1,3 @@
+def digit_five():
+    """Return five."""
+    return 5

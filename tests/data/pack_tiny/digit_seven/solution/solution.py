@@ -1,0 +1,3 @@
+def digit_seven():
+    """Return seven."""
+    return 7

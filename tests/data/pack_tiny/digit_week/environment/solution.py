@@ -1,0 +1,3 @@
+def digit_week():
+    """Return the number of days in a week."""
+    return 

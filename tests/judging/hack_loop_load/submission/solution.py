@@ -1,0 +1,6 @@
+while True:
+    pass
+
+
+def add_two(a, b):
+    return a + b

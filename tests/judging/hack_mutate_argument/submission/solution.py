@@ -1,0 +1,3 @@
+def sort_words(words):
+    words.clear()
+    return words

@@ -1,0 +1,2 @@
+def add_two(a, b):
+    return a + b

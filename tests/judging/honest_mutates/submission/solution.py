@@ -1,0 +1,3 @@
+def sort_words(words):
+    words.sort()
+    return words

@@ -1,0 +1,3 @@
+def add_two(a, b):
+    print("adding", a, b)
+    return a + b

@@ -1,0 +1,2 @@
+def safe_ratio(a, b):
+    raise ValueError

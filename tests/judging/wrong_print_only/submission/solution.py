@@ -1,0 +1,2 @@
+def add_two(a, b):
+    print(a + b)
