@@ -1,0 +1,102 @@
+"""Tells an event in one plain line, for every place that lists events. The line is clean and short."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from appliance.clean import clean_line
+from appliance.reads import number
+
+Data = Mapping[str, Any]
+LINE_LIMIT = 400
+NOTHING = "n/a"
+
+
+def narrate(kind: str, data: Data) -> str:
+    """One line on an event; of an unknown kind, its name and its plain fields."""
+    tell = LINES.get(kind)
+    return clean_line(tell(data) if tell else _plain(kind, data), LINE_LIMIT)
+
+
+def percent(share: object, digits: int = 1) -> str:
+    """A share as per cent: 0.275 is `27.5 %`."""
+    known = number(share)
+    return NOTHING if known is None else f"{100 * known:.{digits}f} %"
+
+
+def fixed(value: object, digits: int = 2) -> str:
+    """A number with fixed digits."""
+    known = number(value)
+    return NOTHING if known is None else f"{known:.{digits}f}"
+
+
+def _plain(kind: str, data: Data) -> str:
+    fields = [f"{key}={value}" for key, value in data.items() if isinstance(value, str | int | float)]
+    return f"{kind} {' '.join(fields)}"
+
+
+def _after(data: Data) -> str:
+    return f"after update {data['step']}" if data.get("step") else "before the first update"
+
+
+def _run_started(data: Data) -> str:
+    return f"run started with seed {data.get('seed', NOTHING)} on base {data.get('base', NOTHING)}"
+
+
+def _parity(data: Data) -> str:
+    mean, limit = fixed(data.get("mean"), 4), fixed(data.get("limit"), 2)
+    return (
+        f"engine and learner differ by {mean} per token (limit {limit}, {data.get('tokens', NOTHING)} tokens)"
+    )
+
+
+def _evaluation_started(data: Data) -> str:
+    tasks, attempts = data.get("tasks", NOTHING), data.get("attempts", NOTHING)
+    return f"evaluation {_after(data)}: {tasks} tasks, {attempts} attempts each"
+
+
+def _evaluation_done(data: Data) -> str:
+    rate, seconds = percent(data.get("pass_rate")), fixed(data.get("seconds"), 1)
+    return f"held out {rate} {_after(data)} ({seconds} s)"
+
+
+def _update_started(data: Data) -> str:
+    return f"update {data.get('step', NOTHING)} of {data.get('updates', NOTHING)} started"
+
+
+def _update_done(data: Data) -> str:
+    dead = f"{data.get('dead_fail', NOTHING)} all-fail, {data.get('dead_pass', NOTHING)} all-pass"
+    reward, seconds = fixed(data.get("reward_mean")), fixed(data.get("seconds"), 1)
+    groups = f"{data.get('groups', NOTHING)} groups"
+    return f"update {data.get('step', NOTHING)}: reward {reward}; {groups}, {dead} ({seconds} s)"
+
+
+def _checkpoint(data: Data) -> str:
+    return f"checkpoint {_after(data)} saved"
+
+
+def _budget(data: Data) -> str:
+    return f"time budget of {data.get('minutes', NOTHING)} min spent {_after(data)}"
+
+
+def _failed(data: Data) -> str:
+    return f"run failed: {data.get('error', 'no reason was recorded')}"
+
+
+LINES: Mapping[str, Callable[[Data], str]] = {
+    "base.preparing": lambda data: f"base: {data.get('text', '')}",
+    "run.started": _run_started,
+    "run.resumed": lambda data: f"run resumed {_after(data)}",
+    "run.stopped": lambda data: "run stopped by the operator",
+    "run.finished": lambda data: "run finished",
+    "run.failed": _failed,
+    "parity.measured": _parity,
+    "evaluation.started": _evaluation_started,
+    "evaluation.done": _evaluation_done,
+    "update.started": _update_started,
+    "update.done": _update_done,
+    "stage": lambda data: f"step {data.get('step', NOTHING)}: {data.get('stage', NOTHING)}",
+    "checkpoint.saved": _checkpoint,
+    "budget.spent": _budget,
+}
