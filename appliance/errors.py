@@ -104,3 +104,6 @@ class IntegrityError(ApplianceError):
 
 
 EXIT_INTERRUPTED = 130
+
+BY_KIND: dict[str, type[ApplianceError]] = {kind.kind: kind for kind in ApplianceError.__subclasses__()}
+"""The error type of each kind, for a failure that was recorded as data."""

@@ -1,0 +1,83 @@
+"""`appliance attempt`: what the policy wrote, and why it got its reward."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from typing import Any
+
+import click
+
+
+@click.group()
+def command() -> None:
+    """List and show attempts with their verdicts."""
+
+
+@command.command("list")
+@click.argument("run_id", metavar="RUN")
+@click.option("--step", type=int, help="Only this update or evaluation.")
+@click.option("--purpose", type=click.Choice(["train", "eval"]), help="Only training or only evaluation.")
+@click.option("--task", help="Only this task key.")
+@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="Rows at most.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object on stdout and nothing else there."
+)
+def list_attempts(
+    run_id: str, step: int | None, purpose: str | None, task: str | None, limit: int, as_json: bool
+) -> None:
+    """List the attempts of RUN, newest first."""
+    from appliance.paths import from_environment
+    from appliance.store import Store
+
+    paths = from_environment(os.environ)
+    with Store(paths.store, paths.objects) as store:
+        store.run(run_id)
+        total, rows = store.attempts(run_id, step=step, purpose=purpose, task_key=task, limit=limit)
+    if as_json:
+        found = {"as_of": time.time(), "attempts": rows, "total": total, "truncated": total > len(rows)}
+        click.echo(json.dumps(found))
+        return
+    for row in rows:
+        reward = "   -" if row["reward"] is None else f"{row['reward']:4.2f}"
+        click.echo(f"{reward}  {row['status'] or 'not judged':<19} {row['stop_reason']:<12} {row['id']}")
+    if total > len(rows):
+        click.echo(f"showing {len(rows)} of {total}; more with --limit", err=True)
+
+
+@command.command("show")
+@click.argument("attempt_id", metavar="ATTEMPT")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object on stdout and nothing else there."
+)
+def show(attempt_id: str, as_json: bool) -> None:
+    """Show one ATTEMPT: what was written, the verdict and its evidence."""
+    from appliance.paths import from_environment
+    from appliance.store import Store
+
+    paths = from_environment(os.environ)
+    with Store(paths.store, paths.objects) as store:
+        attempt, verdict = store.attempt(attempt_id), store.verdict(attempt_id)
+    if as_json:
+        click.echo(json.dumps({"attempt": attempt.to_json(), "verdict": verdict and verdict.to_json()}))
+        return
+    for line in _lines(attempt, verdict):
+        click.echo(line)
+
+
+def _lines(attempt: Any, verdict: Any) -> list[str]:
+    from appliance.clean import clean_text
+
+    lines = [
+        f"task     {attempt.task_key}",
+        f"policy   {attempt.policy_version}",
+        f"stopped  {attempt.stop_reason}",
+    ]
+    for name, text in attempt.artefacts.items():
+        lines += [f"--- {clean_text(name)}", clean_text(text, 20_000)]
+    if verdict is None:
+        return [*lines, "--- not judged yet"]
+    lines.append(f"--- verdict: {verdict.status}, reward {verdict.reward}")
+    lines += [f"signal   {name}: {signal.raw:g}" for name, signal in verdict.signals.items()]
+    return lines + [f"evidence {clean_text(json.dumps(item), 500)}" for item in verdict.evidence]

@@ -1,0 +1,89 @@
+"""The entry point: verbs are found in a table and loaded only when called, so that help answers at once."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+import click
+
+from appliance import __version__
+from appliance.errors import EXIT_INTERRUPTED, ApplianceError
+
+VERBS: dict[str, str] = {
+    "attempt": "List and show attempts with their verdicts.",
+    "doctor": "Check that this machine can do the main job.",
+    "jail": "Run one command in a jail.",
+    "judge": "Judge a file or folder as a submission for a task.",
+    "run": "List runs and show their reports.",
+    "task": "List, show and check tasks.",
+    "train": "Train a model as a recipe says.",
+    "tui": "Watch a run in the terminal.",
+}
+"""Verb to help line; the verb `x` is the object `command` in `appliance.cli.x`."""
+
+
+class LazyVerbs(click.Group):
+    """A group whose commands are imported when they are used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in VERBS:
+            return None
+        command: click.Command = importlib.import_module(f"appliance.cli.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(VERBS.items()))
+
+
+@click.command(cls=LazyVerbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="appliance")
+def appliance() -> None:
+    """Train a small language model by trial and verified feedback, on this machine alone.
+
+    \b
+    Exit codes: 0 done or healthy, 1 the thing asked about failed, 2 usage or configuration,
+    3 busy, 4 not found, 7 an integrity check failed, 130 interrupted.
+    """
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and exit with its code."""
+    sys.exit(run(arguments))
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Run the command line; return the exit code. Errors go to stderr, data to stdout."""
+    try:
+        outcome: Any = appliance.main(args=arguments, prog_name="appliance", standalone_mode=False)
+        return outcome if isinstance(outcome, int) else 0
+    except ApplianceError as error:
+        click.echo(f"appliance: {_clean(str(error))}", err=True)
+        return error.exit_code
+    except click.exceptions.Exit as exit_:
+        return exit_.exit_code
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("appliance: interrupted", err=True)
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        return _silence_stdout()
+
+
+def _clean(text: str) -> str:
+    from appliance.clean import clean_text
+
+    return clean_text(text)
+
+
+def _silence_stdout() -> int:
+    """The reader of our output went away (`| head`): no traceback, and no second one at shutdown."""
+    sys.stdout = None
+    return 1

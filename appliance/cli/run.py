@@ -1,0 +1,73 @@
+"""`appliance run`: what was run and how it went."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+@click.group()
+def command() -> None:
+    """List runs and show their reports."""
+
+
+@command.command("list")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object on stdout and nothing else there."
+)
+def list_runs(as_json: bool) -> None:
+    """List the runs of this installation, newest first."""
+    from appliance.paths import from_environment
+    from appliance.store import Store
+
+    paths = from_environment(os.environ)
+    rows = []
+    if paths.store.exists():
+        with Store(paths.store, paths.objects) as store:
+            rows = [
+                _brief(row, store.evaluations(row["id"]), len(store.updates(row["id"])))
+                for row in store.runs()
+            ]
+    if as_json:
+        click.echo(json.dumps({"as_of": time.time(), "runs": rows}))
+        return
+    if not rows:
+        click.echo("no runs yet; start one with: appliance train recipes/starter.toml", err=True)
+    for row in rows:
+        rates = " → ".join("n/a" if rate is None else f"{100 * rate:.1f} %" for rate in row["pass_rates"])
+        click.echo(
+            f"{row['id']:<40} {row['state']:<9} {row['updates']:>4} updates   held out {rates or 'no data yet'}"
+        )
+
+
+@command.command("show")
+@click.argument("run_id", metavar="RUN")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object on stdout and nothing else there."
+)
+def show(run_id: str, as_json: bool) -> None:
+    """Print the report of RUN, made anew from the store."""
+    from appliance.paths import from_environment
+    from appliance.report import write_report
+    from appliance.store import Store
+
+    paths = from_environment(os.environ)
+    with Store(paths.store, paths.objects) as store:
+        row = store.run(run_id)
+    report = write_report(paths.store, run_id, Path(row["folder"]))
+    brief = {"run": run_id, "state": row["state"], "folder": row["folder"]}
+    click.echo(json.dumps(brief | report.to_json()) if as_json else report.text)
+
+
+def _brief(row: dict[str, Any], evaluations: list[dict[str, Any]], updates: int) -> dict[str, Any]:
+    ends = evaluations[:1] + (evaluations[-1:] if len(evaluations) > 1 else [])
+    columns = ("id", "state", "created", "finished", "seed", "folder")
+    return {key: row[key] for key in columns} | {
+        "updates": updates,
+        "pass_rates": [end["pass_rate"] for end in ends],
+    }

@@ -1,0 +1,1 @@
+"""The composition root: the parts of a run, started and stopped together."""

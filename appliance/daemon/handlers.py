@@ -1,0 +1,57 @@
+"""What the jobs of each class do: thin, since the work is in core."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from appliance import agent
+from appliance.errors import IntegrityError, NotFoundError
+from appliance.judge import Judge
+from appliance.nouns import Task
+from appliance.orders import Order, derive_seed
+from appliance.store import Store
+
+JUDGE_TRIES = 3
+"""A host fault is tried again in a new jail before the attempt is masked; a decided verdict never is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What the handlers need at hand. `submit_judging` queues the judging of an attempt and returns its job."""
+
+    store: Store
+    judge: Judge
+    policy: agent.Policy
+    tasks: Mapping[str, Task]
+    submit_judging: Callable[[str, str], str]
+
+    def make_attempt(self, payload: Mapping[str, Any]) -> dict[str, Any]:
+        """Job class `attempt` and `evaluate`: sample, record, hand over to the judge."""
+        order = Order.from_json(payload)
+        attempt = agent.attempt(order, self._task(order.task_key, order.task_hash), self.policy)
+        text = "\n".join(attempt.artefacts.values())
+        self.store.add_attempt(attempt, text, time.time())
+        return {"judge_job": self.submit_judging(attempt.id, attempt.run_id)}
+
+    def judge_attempt(self, payload: Mapping[str, Any]) -> dict[str, Any]:
+        """Job class `judge`. One seed per group, so that siblings meet the same cases in the same order."""
+        attempt = self.store.attempt(payload["attempt_id"])
+        task = self._task(attempt.task_key, attempt.task_hash)
+        artefacts = {name: text.encode() for name, text in attempt.artefacts.items()}
+        seed = derive_seed("judge", attempt.group_id)
+        for _ in range(JUDGE_TRIES):
+            verdict = self.judge.judge(task, artefacts, seed=seed)
+            if verdict.status != "infra":
+                break
+        self.store.set_verdict(attempt.id, verdict)
+        return {"status": verdict.status, "reward": verdict.reward}
+
+    def _task(self, key: str, wanted_hash: str) -> Task:
+        if key not in self.tasks:
+            raise NotFoundError(f"no task {key!r} in the packs of this run", remedy="check tasks.packs")
+        if self.tasks[key].task_hash != wanted_hash:
+            raise IntegrityError(f"task {key!r} changed while the run was going", remedy="start a new run")
+        return self.tasks[key]

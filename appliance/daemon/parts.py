@@ -1,0 +1,95 @@
+"""Starts the parts of a run in order and registers how each is ended; the stack closes them in reverse."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Any
+
+from appliance.daemon.crew import EmbeddedCrew
+from appliance.daemon.gear import Gear
+from appliance.daemon.handlers import Desk
+from appliance.daemon.policy import EnginePolicy
+from appliance.engine.client import Engine, EngineSettings
+from appliance.journal import Journal
+from appliance.judge import Judge
+from appliance.learn.base import Base
+from appliance.learn.client import Learner
+from appliance.learn.settings import LearnerSettings, LoraSettings
+from appliance.queue.client import Queue
+from appliance.queue.workers import Workers
+from appliance.training import Plan
+
+JUDGE_THREADS = 2
+MAX_ATTEMPT_THREADS = 512
+"""A thread waits for each attempt of a batch; a larger batch is worked off in the same order."""
+
+
+def start_crew(stack: ExitStack, plan: Plan, gear: Gear, stop: Callable[[], bool]) -> EmbeddedCrew:
+    """Start engine, learner, queue and workers for a run. Raises what the first failing part raises."""
+    journal, base = gear.journal, gear.base
+    engine = stack.enter_context(Engine(_engine_settings(plan, base), plan.folder / "engine.log"))
+    learner = stack.enter_context(Learner(_learner_settings(plan, base), plan.folder / "learner.log"))
+    policy = EnginePolicy(engine, plan.base_version)
+    queue = stack.enter_context(Queue(gear.paths.queue))
+    queue.cancel_group(plan.run_id)
+    tell = _Teller(journal, queue, plan.recipe.grpo.updates)
+    crew = EmbeddedCrew(journal.store, queue, policy, learner, f"{time.time_ns():x}", stop, tell)
+    tasks = {task.key: task for task in (*plan.train_tasks, *plan.eval_tasks)}
+    desk = Desk(journal.store, Judge(gear.jails), policy, tasks, crew.submit_judging)
+    stack.enter_context(_workers(queue, desk, plan))
+    # Runs before the workers are joined: an interrupted batch must not be sampled to its end first.
+    stack.callback(policy.halt)
+    return crew
+
+
+def _engine_settings(plan: Plan, base: Base) -> EngineSettings:
+    table = plan.recipe.engine
+    return EngineSettings(
+        model=str(base.rollout_gguf),
+        slots=table.slots,
+        threads=table.threads,
+        gpu_layers=table.gpu_layers,
+        base_version=plan.base_version,
+    )
+
+
+def _learner_settings(plan: Plan, base: Base) -> LearnerSettings:
+    grpo, table = plan.recipe.grpo, plan.recipe.learner
+    return LearnerSettings(
+        base=str(base.folder),
+        lora=LoraSettings(grpo.rank, grpo.alpha),
+        learning_rate=grpo.learning_rate,
+        seed=plan.recipe.seed,
+        device=table.device,
+        threads=table.threads,
+        weight_cap=grpo.weight_cap,
+        grad_clip=grpo.grad_clip,
+        temperature=plan.recipe.sampling.temperature,
+    )
+
+
+def _workers(queue: Queue, desk: Desk, plan: Plan) -> Workers:
+    grpo, evaluation = plan.recipe.grpo, plan.recipe.evaluation
+    batches = {
+        "attempt": grpo.tasks_per_update * grpo.attempts_per_task,
+        "evaluate": len(plan.eval_tasks) * evaluation.attempts,
+    }
+    threads = {name: min(size, MAX_ATTEMPT_THREADS) for name, size in batches.items()}
+    handlers = {
+        "attempt": lambda context: desk.make_attempt(context.payload),
+        "evaluate": lambda context: desk.make_attempt(context.payload),
+        "judge": lambda context: desk.judge_attempt(context.payload),
+    }
+    return Workers(queue, handlers, threads | {"judge": JUDGE_THREADS})
+
+
+class _Teller:
+    """Turns progress of a batch into the live row."""
+
+    def __init__(self, journal: Journal, queue: Queue, updates: int) -> None:
+        self._journal, self._queue, self._updates = journal, queue, updates
+
+    def __call__(self, data: dict[str, Any]) -> None:
+        self._journal.live(**data, updates=self._updates, queue=self._queue.depth())

@@ -1,0 +1,1 @@
+"""Harnesses: one file each; a harness turns a task and a policy into an attempt."""

@@ -1,0 +1,5 @@
+"""`python -m appliance.learn`: the learner process; started by `appliance.learn.client`."""
+
+from appliance.learn.server import main
+
+main()

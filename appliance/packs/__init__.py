@@ -1,0 +1,1 @@
+"""The task packs that ship: data, not code."""

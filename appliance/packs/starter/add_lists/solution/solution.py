@@ -1,0 +1,7 @@
+def add_lists(a: list[int], b: list[int]) -> list[int]:
+    """Return [x + y for x, y in zip(a, b)].
+
+    >>> add_lists([1, 2], [10, 20])
+    [11, 22]
+    """
+    return [x + y for x, y in zip(a, b)]

@@ -1,0 +1,6 @@
+def both_even(a: int, b: int) -> bool:
+    """Return True if a % 2 == 0 and b % 2 == 0.
+
+    >>> both_even(2, 6)
+    True
+    """

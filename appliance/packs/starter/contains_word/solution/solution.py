@@ -1,0 +1,7 @@
+def contains_word(text: str, word: str) -> bool:
+    """Return True if word is in text.
+
+    >>> contains_word('a red car', 'red')
+    True
+    """
+    return word in text

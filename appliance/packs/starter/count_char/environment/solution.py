@@ -1,0 +1,6 @@
+def count_char(text: str, char: str) -> int:
+    """Return how often char occurs in text: text.count(char).
+
+    >>> count_char('banana', 'a')
+    3
+    """

@@ -1,0 +1,7 @@
+def count_unique(items: list) -> int:
+    """Return the number of different items: len(set(items)).
+
+    >>> count_unique([1, 2, 2])
+    2
+    """
+    return len(set(items))

@@ -1,0 +1,6 @@
+def count_words(text: str) -> int:
+    """Return the number of words: len(text.split()).
+
+    >>> count_words('one two')
+    2
+    """

@@ -1,0 +1,7 @@
+def count_words(text: str) -> int:
+    """Return the number of words: len(text.split()).
+
+    >>> count_words('one two')
+    2
+    """
+    return len(text.split())

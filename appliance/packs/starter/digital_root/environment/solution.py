@@ -1,0 +1,6 @@
+def digital_root(n: int) -> int:
+    """Replace n by the sum of its digits until n < 10.
+
+    >>> digital_root(38)
+    2
+    """

@@ -1,0 +1,7 @@
+def double_all(numbers: list[int]) -> list[int]:
+    """Return all numbers doubled: [n * 2 for n in numbers].
+
+    >>> double_all([1, 2, 3])
+    [2, 4, 6]
+    """
+    return [n * 2 for n in numbers]

@@ -1,0 +1,6 @@
+def fibonacci(n: int) -> list[int]:
+    """Return the first n Fibonacci numbers, starting with 0 and 1.
+
+    >>> fibonacci(5)
+    [0, 1, 1, 2, 3]
+    """

@@ -1,0 +1,7 @@
+def index_of_largest(numbers: list[int]) -> int:
+    """Return the index of the largest number: numbers.index(max(numbers)).
+
+    >>> index_of_largest([3, 9, 5])
+    1
+    """
+    return numbers.index(max(numbers))

@@ -1,0 +1,7 @@
+def initials(name: str) -> str:
+    """Return "".join(word[0] for word in name.split()).
+
+    >>> initials('Ada Lovelace')
+    'AL'
+    """
+    return "".join(word[0] for word in name.split())

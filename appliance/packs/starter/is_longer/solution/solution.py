@@ -1,0 +1,7 @@
+def is_longer(a: str, b: str) -> bool:
+    """Return True if a is longer than b: len(a) > len(b).
+
+    >>> is_longer('house', 'cat')
+    True
+    """
+    return len(a) > len(b)

@@ -1,0 +1,6 @@
+def is_odd(n: int) -> bool:
+    """Return True if n is odd: n % 2 == 1.
+
+    >>> is_odd(3)
+    True
+    """

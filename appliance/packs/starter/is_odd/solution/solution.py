@@ -1,0 +1,7 @@
+def is_odd(n: int) -> bool:
+    """Return True if n is odd: n % 2 == 1.
+
+    >>> is_odd(3)
+    True
+    """
+    return n % 2 == 1

@@ -1,0 +1,6 @@
+def is_palindrome_word(word: str) -> bool:
+    """Return True if word.lower() == word.lower()[::-1].
+
+    >>> is_palindrome_word('Level')
+    True
+    """

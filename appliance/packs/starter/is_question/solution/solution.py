@@ -1,0 +1,7 @@
+def is_question(text: str) -> bool:
+    """Return True if text ends with "?".
+
+    >>> is_question('Why?')
+    True
+    """
+    return text.endswith("?")

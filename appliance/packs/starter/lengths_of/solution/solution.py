@@ -1,0 +1,7 @@
+def lengths_of(words: list[str]) -> list[int]:
+    """Return the length of each word: [len(word) for word in words].
+
+    >>> lengths_of(['a', 'bcd'])
+    [1, 3]
+    """
+    return [len(word) for word in words]

@@ -1,0 +1,6 @@
+def make_upper(text: str) -> str:
+    """Return text in upper case.
+
+    >>> make_upper('abc')
+    'ABC'
+    """

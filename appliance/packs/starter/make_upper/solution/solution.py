@@ -1,0 +1,7 @@
+def make_upper(text: str) -> str:
+    """Return text in upper case.
+
+    >>> make_upper('abc')
+    'ABC'
+    """
+    return text.upper()

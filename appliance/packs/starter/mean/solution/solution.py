@@ -1,0 +1,7 @@
+def mean(numbers: list[int]) -> float:
+    """Return the arithmetic mean: sum(numbers) / len(numbers).
+
+    >>> mean([1, 2, 3])
+    2.0
+    """
+    return sum(numbers) / len(numbers)

@@ -1,0 +1,6 @@
+def merge_totals(a: dict[str, int], b: dict[str, int]) -> dict[str, int]:
+    """Add two dicts: {key: a.get(key, 0) + b.get(key, 0) for key in a | b}.
+
+    >>> merge_totals({'x': 1}, {'x': 2, 'y': 3})
+    {'x': 3, 'y': 3}
+    """

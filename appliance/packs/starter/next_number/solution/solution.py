@@ -1,0 +1,7 @@
+def next_number(n: int) -> int:
+    """Return the next number: n + 1.
+
+    >>> next_number(4)
+    5
+    """
+    return n + 1

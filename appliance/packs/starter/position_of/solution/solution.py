@@ -1,0 +1,7 @@
+def position_of(items: list, value) -> int:
+    """Return the index of value: items.index(value).
+
+    >>> position_of([5, 8, 9], 8)
+    1
+    """
+    return items.index(value)

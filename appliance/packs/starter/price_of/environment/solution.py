@@ -1,0 +1,6 @@
+def price_of(prices: dict[str, int], name: str) -> int:
+    """Return the price of name, or 0 if it is missing: prices.get(name, 0).
+
+    >>> price_of({'tea': 3}, 'tea')
+    3
+    """

@@ -1,0 +1,7 @@
+def remove_commas(text: str) -> str:
+    """Return text without commas: text.replace(",", "").
+
+    >>> remove_commas('1,000')
+    '1000'
+    """
+    return text.replace(",", "")

@@ -1,0 +1,6 @@
+def reverse_text(text: str) -> str:
+    """Return text in reverse order.
+
+    >>> reverse_text('abc')
+    'cba'
+    """

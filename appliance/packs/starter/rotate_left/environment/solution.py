@@ -1,0 +1,6 @@
+def rotate_left(items: list, k: int) -> list:
+    """Move the first k items to the end: items[k:] + items[:k].
+
+    >>> rotate_left([1, 2, 3], 1)
+    [2, 3, 1]
+    """

@@ -1,0 +1,7 @@
+def smallest(numbers: list[int]) -> int:
+    """Return the smallest number: min(numbers).
+
+    >>> smallest([3, 1, 2])
+    1
+    """
+    return min(numbers)

@@ -1,0 +1,6 @@
+def square(n: int) -> int:
+    """Return the square of n: n * n.
+
+    >>> square(3)
+    9
+    """

@@ -1,0 +1,7 @@
+def square(n: int) -> int:
+    """Return the square of n: n * n.
+
+    >>> square(3)
+    9
+    """
+    return n * n

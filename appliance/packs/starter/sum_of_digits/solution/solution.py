@@ -1,0 +1,7 @@
+def sum_of_digits(n: int) -> int:
+    """Return the sum of the digits: sum(int(d) for d in str(n)).
+
+    >>> sum_of_digits(123)
+    6
+    """
+    return sum(int(d) for d in str(n))

@@ -1,0 +1,7 @@
+def sum_of_squares(numbers: list[int]) -> int:
+    """Return the sum of the squares: sum(n * n for n in numbers).
+
+    >>> sum_of_squares([1, 2, 3])
+    14
+    """
+    return sum(n * n for n in numbers)

@@ -1,0 +1,6 @@
+def total(numbers: list[int]) -> int:
+    """Return the sum of numbers.
+
+    >>> total([1, 2, 3])
+    6
+    """

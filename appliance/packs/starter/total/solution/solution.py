@@ -1,0 +1,7 @@
+def total(numbers: list[int]) -> int:
+    """Return the sum of numbers.
+
+    >>> total([1, 2, 3])
+    6
+    """
+    return sum(numbers)

@@ -1,0 +1,7 @@
+def whole_half(n: int) -> int:
+    """Return half of n, rounded down: n // 2.
+
+    >>> whole_half(8)
+    4
+    """
+    return n // 2

@@ -1,0 +1,6 @@
+def without_first(items: list) -> list:
+    """Return all items except the first: items[1:].
+
+    >>> without_first([1, 2, 3])
+    [2, 3]
+    """

@@ -1,0 +1,6 @@
+def zeros(n: int) -> list[int]:
+    """Return a list of n zeros: [0] * n.
+
+    >>> zeros(3)
+    [0, 0, 0]
+    """

@@ -1,0 +1,190 @@
+"""The whole loop, as a user starts it: real nsjail, Huey, SQLite, llama.cpp and torch on a tiny random model.
+
+The tasks ask for a function that returns one digit; the model, made on the spot, writes digits at random, so a
+group of attempts has both passes and failures and there is something to learn.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from appliance import events
+from appliance.store import Store
+
+pytestmark = pytest.mark.jail
+PACK = Path(__file__).parent / "data" / "pack_tiny"
+RECIPE = """
+name = "tiny"
+[model]
+gguf = "{model}"
+[tasks]
+packs = ["{pack}"]
+[sampling]
+max_tokens = 1
+[evaluation]
+attempts = 8
+[grpo]
+updates = {updates}
+tasks_per_update = 3
+attempts_per_task = 12
+learning_rate = 0.005
+rank = 4
+alpha = 8.0
+[engine]
+slots = 16
+"""
+
+
+def recipe(folder: Path, model: Path, updates: int, extra: str = "") -> Path:
+    path = folder / "recipe.toml"
+    path.write_text(RECIPE.format(model=model, pack=PACK, updates=updates) + extra)
+    return path
+
+
+def environment(home: Path) -> dict[str, str]:
+    return {**os.environ, "APPLIANCE_HOME": str(home)}
+
+
+def appliance(home: Path, *arguments: str | Path, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "appliance", *map(str, arguments)]
+    return subprocess.run(command, env=environment(home), capture_output=True, text=True, timeout=timeout)
+
+
+def metrics(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+
+
+def updates(folder: Path) -> list[dict[str, Any]]:
+    return [row for row in metrics(folder) if row["kind"] == "update"]
+
+
+@pytest.fixture(scope="module")
+def finished(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """A home with one finished run, and what `train --json` printed."""
+    home = tmp_path_factory.mktemp("home")
+    done = appliance(home, "train", recipe(home, tiny_model, updates=10), "--seed", "1", "--json")
+    assert done.returncode == 0, done.stderr
+    return home, json.loads(done.stdout)
+
+
+def test_a_run_finishes_and_its_folder_holds_everything(finished: tuple[Path, dict[str, Any]]) -> None:
+    home, printed = finished
+    folder = Path(printed["folder"])
+    assert printed["state"] == "finished"
+    assert len(updates(folder)) == 10
+    resolved = json.loads((folder / "recipe.json").read_text())
+    assert resolved["recipe"]["seed"] == 1 and resolved["origins"]["seed"] == "flag"
+    for name in ("events.jsonl", "report.md", "adapters/final.gguf", "adapters/peft/adapter_config.json"):
+        assert (folder / name).stat().st_size > 0
+    assert next(folder.glob("*.png")).read_bytes().startswith(b"\x89PNG")
+    assert home in folder.parents
+
+
+def test_the_policy_learns(finished: tuple[Path, dict[str, Any]]) -> None:
+    """The seed is fixed and batches are formed in order, so this is a known answer, not a chance."""
+    rows = updates(Path(finished[1]["folder"]))
+    first, last = (sum(row["reward_mean"] for row in part) / 2 for part in (rows[:2], rows[-2:]))
+    assert last > first + 0.15
+
+
+def test_every_attempt_is_judged_and_the_chain_holds(finished: tuple[Path, dict[str, Any]]) -> None:
+    home, printed = finished
+    with Store(home / "data" / "store.db", home / "data" / "objects") as store:
+        assert events.verify(store.events()) > 20
+        total, rows = store.attempts(printed["run"], limit=10_000)
+        assert total == 10 * 3 * 12 + 2 * 2 * 8
+        assert {row["status"] for row in rows} <= {"pass", "fail"}
+        assert len(store.evaluations(printed["run"])) == 2
+
+
+def test_engine_and_learner_agreed(finished: tuple[Path, dict[str, Any]]) -> None:
+    lines = (Path(finished[1]["folder"]) / "events.jsonl").read_text().splitlines()
+    parity = [json.loads(line)["data"] for line in lines if '"parity.measured"' in line]
+    assert len(parity) == 1 and parity[0]["mean"] < 0.005
+    for row in updates(Path(finished[1]["folder"])):
+        assert row.get("mean_abs_logratio", 0.0) < 0.01
+
+
+def test_the_same_seed_gives_the_same_run(
+    finished: tuple[Path, dict[str, Any]], tiny_model: Path, tmp_path: Path
+) -> None:
+    done = appliance(tmp_path, "train", recipe(tmp_path, tiny_model, updates=3), "--seed", "1", "--json")
+    assert done.returncode == 0, done.stderr
+    again = updates(Path(json.loads(done.stdout)["folder"]))
+    same = ("reward_mean", "loss", "grad_norm", "sampled_tokens", "dead_fail", "dead_pass")
+    for ours, theirs in zip(updates(Path(finished[1]["folder"])), again, strict=False):
+        assert [ours[key] for key in same] == [theirs[key] for key in same]
+
+
+def test_attempts_and_runs_can_be_listed(finished: tuple[Path, dict[str, Any]]) -> None:
+    home, printed = finished
+    listed = json.loads(appliance(home, "run", "list", "--json").stdout)
+    assert [row["id"] for row in listed["runs"]] == [printed["run"]]
+    found = json.loads(appliance(home, "attempt", "list", printed["run"], "--limit", "2", "--json").stdout)
+    assert found["truncated"] and len(found["attempts"]) == 2
+    shown = json.loads(appliance(home, "attempt", "show", found["attempts"][0]["id"], "--json").stdout)
+    assert shown["verdict"]["task"] == shown["attempt"]["task_key"]
+    assert "verdict" in appliance(home, "attempt", "show", found["attempts"][0]["id"]).stdout
+    assert printed["run"] in appliance(home, "run", "list").stdout
+
+
+def start(home: Path, *arguments: str | Path) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "appliance", "train", *map(str, arguments)]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen(command, env=environment(home), **pipes)  # type: ignore[call-overload]
+
+
+def wait_for_updates(home: Path, count: int) -> str:
+    """Wait until a run in `home` has `count` updates; return its id."""
+    store = home / "data" / "store.db"
+    for _ in range(600):
+        time.sleep(0.1)
+        if not store.exists():
+            continue
+        try:
+            with sqlite3.connect(f"file:{store}?mode=ro", uri=True) as reader:
+                rows = reader.execute("SELECT run_id, count(*) FROM updates GROUP BY run_id").fetchall()
+        except sqlite3.Error:
+            continue
+        if rows and rows[0][1] >= count:
+            return str(rows[0][0])
+    raise AssertionError("the run made no progress")
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_an_interrupted_run_goes_on(tiny_model: Path, tmp_path: Path, how: signal.Signals) -> None:
+    child = start(tmp_path, recipe(tmp_path, tiny_model, updates=6), "--json")
+    run_id = wait_for_updates(tmp_path, 2)
+    child.send_signal(how)
+    _, told = child.communicate(timeout=60)
+    if how == signal.SIGINT:
+        assert child.returncode == 130, told
+        assert f"--resume {run_id}" in told
+    done = appliance(tmp_path, "train", "--resume", run_id, "--json")
+    assert done.returncode == 0, done.stderr
+    printed = json.loads(done.stdout)
+    assert (printed["run"], printed["state"]) == (run_id, "finished")
+    with Store(tmp_path / "data" / "store.db", tmp_path / "data" / "objects") as store:
+        assert [row["step"] for row in store.updates(run_id)] == [1, 2, 3, 4, 5, 6]
+        assert events.verify(store.events()) > 10
+
+
+def test_two_runs_at_once_in_one_home_are_refused(tiny_model: Path, tmp_path: Path) -> None:
+    child = start(tmp_path, recipe(tmp_path, tiny_model, updates=50))
+    wait_for_updates(tmp_path, 1)
+    refused = appliance(tmp_path, "train", tmp_path / "recipe.toml")
+    assert refused.returncode == 1
+    assert "another run" in refused.stderr
+    child.send_signal(signal.SIGTERM)
+    child.communicate(timeout=60)
+    assert child.returncode == 130
