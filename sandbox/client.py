@@ -55,6 +55,12 @@ class Jails:
         wanted = order(command, policy, files)
         return Conversation(Jail(self._ready(), wanted, conversing=True))
 
+    @property
+    def live(self) -> int:
+        """Jails of this client that are running now."""
+        host = self._host
+        return host.identities.live if host else 0
+
     def close(self) -> None:
         """End every jail of this client."""
         with self._lock:

@@ -29,6 +29,8 @@ class Identities:
     def __init__(self, lock_file: Path = LOCK_FILE) -> None:
         self._lock = threading.Lock()
         self._taken: set[int] = set()
+        self.live = 0
+        """Leases held now."""
         self._file = -1
         if os.geteuid() == 0:
             self._base = _first_mapped(Path("/proc/self/uid_map").read_text())
@@ -36,19 +38,22 @@ class Identities:
 
     def lease(self) -> Identity:
         """An identity that no live jail on this host has."""
-        if self._file < 0:
-            return Identity(os.geteuid(), os.getegid())
         with self._lock:
+            if self._file < 0:
+                self.live += 1
+                return Identity(os.geteuid(), os.getegid())
             for index in range(COUNT):
                 if index not in self._taken and self._try_lock(index, fcntl.F_WRLCK):
                     self._taken.add(index)
+                    self.live += 1
                     return Identity(self._base + index, self._base + index)
         raise SandboxError(f"all {COUNT} jail uids are in use", remedy="run fewer jails at once")
 
     def release(self, identity: Identity) -> None:
         """Give an identity back, once no process has it."""
-        if self._file >= 0:
-            with self._lock:
+        with self._lock:
+            self.live -= 1
+            if self._file >= 0:
                 self._taken.discard(identity.uid - self._base)
                 self._try_lock(identity.uid - self._base, fcntl.F_UNLCK)
 

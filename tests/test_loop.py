@@ -144,8 +144,8 @@ def start(home: Path, *arguments: str | Path) -> subprocess.Popen[str]:
     return subprocess.Popen(command, env=environment(home), **pipes)  # type: ignore[call-overload]
 
 
-def wait_for_updates(home: Path, count: int) -> str:
-    """Wait until a run in `home` has `count` updates; return its id."""
+def wait_for(home: Path, table: str, count: int) -> str:
+    """Wait until a run in `home` has `count` rows in `table`; return its id."""
     store = home / "data" / "store.db"
     for _ in range(600):
         time.sleep(0.1)
@@ -153,7 +153,7 @@ def wait_for_updates(home: Path, count: int) -> str:
             continue
         try:
             with sqlite3.connect(f"file:{store}?mode=ro", uri=True) as reader:
-                rows = reader.execute("SELECT run_id, count(*) FROM updates GROUP BY run_id").fetchall()
+                rows = reader.execute(f"SELECT run_id, count(*) FROM {table} GROUP BY run_id").fetchall()
         except sqlite3.Error:
             continue
         if rows and rows[0][1] >= count:
@@ -164,7 +164,7 @@ def wait_for_updates(home: Path, count: int) -> str:
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_an_interrupted_run_goes_on(tiny_model: Path, tmp_path: Path, how: signal.Signals) -> None:
     child = start(tmp_path, recipe(tmp_path, tiny_model, updates=6), "--json")
-    run_id = wait_for_updates(tmp_path, 2)
+    run_id = wait_for(tmp_path, "updates", 2)
     child.send_signal(how)
     _, told = child.communicate(timeout=60)
     if how == signal.SIGINT:
@@ -181,10 +181,30 @@ def test_an_interrupted_run_goes_on(tiny_model: Path, tmp_path: Path, how: signa
 
 def test_two_runs_at_once_in_one_home_are_refused(tiny_model: Path, tmp_path: Path) -> None:
     child = start(tmp_path, recipe(tmp_path, tiny_model, updates=50))
-    wait_for_updates(tmp_path, 1)
+    wait_for(tmp_path, "updates", 1)
     refused = appliance(tmp_path, "train", tmp_path / "recipe.toml")
     assert refused.returncode == 1
     assert "another run" in refused.stderr
     child.send_signal(signal.SIGTERM)
     child.communicate(timeout=60)
     assert child.returncode == 130
+
+
+@pytest.mark.parametrize("table", ["attempts", "updates"])
+def test_a_run_survives_the_death_of_its_engine(tiny_model: Path, tmp_path: Path, table: str) -> None:
+    child = start(tmp_path, recipe(tmp_path, tiny_model, updates=4), "--json")
+    wait_for(tmp_path, table, 2)
+    os.kill(wait_for_child(child.pid, "appliance.engine"), signal.SIGKILL)
+    printed, told = child.communicate(timeout=120)
+    assert child.returncode == 0, told
+    assert len(updates(Path(json.loads(printed)["folder"]))) == 4
+
+
+def wait_for_child(parent: int, module: str) -> int:
+    """The pid of the child of `parent` that runs `module`."""
+    for _ in range(300):
+        for number in Path(f"/proc/{parent}/task/{parent}/children").read_text().split():
+            if module in Path(f"/proc/{number}/cmdline").read_bytes().decode().split("\0"):
+                return int(number)
+        time.sleep(0.1)
+    raise AssertionError(f"no child runs {module}")

@@ -64,6 +64,27 @@ def show(run_id: str, as_json: bool) -> None:
     click.echo(json.dumps(brief | report.to_json()) if as_json else report.text)
 
 
+@command.command("summary")
+@click.argument("run_ids", metavar="RUN...", nargs=-1, required=True)
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object on stdout and nothing else there."
+)
+def summary(run_ids: tuple[str, ...], as_json: bool) -> None:
+    """Take several RUNs of one recipe (different seeds) together."""
+    from dataclasses import asdict
+
+    from appliance.paths import from_environment
+    from appliance.reads import Reads
+    from appliance.seeds import summarise
+
+    reads = Reads(from_environment(os.environ).store)
+    try:
+        found = summarise(reads, run_ids)
+    finally:
+        reads.close()
+    click.echo(json.dumps(asdict(found)) if as_json else found.text)
+
+
 def _brief(row: dict[str, Any], evaluations: list[dict[str, Any]], updates: int) -> dict[str, Any]:
     ends = evaluations[:1] + (evaluations[-1:] if len(evaluations) > 1 else [])
     columns = ("id", "state", "created", "finished", "seed", "folder")

@@ -36,6 +36,8 @@ class EmbeddedCrew:
     incarnation: str
     stop: Callable[[], bool]
     tell: Callable[[dict[str, Any]], None]
+    step: int = 0
+    """The update or evaluation being rolled, for progress."""
 
     def check_stop(self) -> None:
         """Raises Stopped when the operator asked for it."""
@@ -45,6 +47,7 @@ class EmbeddedCrew:
     def roll(self, orders: Sequence[Order]) -> Rolled:
         """Make and judge what is not yet made and judged; returns when every verdict is in the store."""
         started = time.monotonic()
+        self.step = orders[0].step
         known = self.store.outcomes(orders[0].run_id, orders[0].step, orders[0].purpose)
         made = {key for key, row in known.items() if row["policy_version"] == orders[0].policy_version}
         judged = {key for key in made if known[key]["status"] is not None}
@@ -98,7 +101,14 @@ class EmbeddedCrew:
             self.check_stop()
             found = self.queue.wait(jobs, timeout_s=POLL_S)
             open_jobs = sum(job.open for job in found)
-            self.tell({"stage": stage, "attempts_done": total - open_jobs, "attempts_total": total})
+            self.tell(
+                {
+                    "stage": stage,
+                    "step": self.step,
+                    "attempts_done": total - open_jobs,
+                    "attempts_total": total,
+                }
+            )
             failed = [job for job in found if not job.open and job.state != "done"]
             if failed:
                 raise _failure(failed)

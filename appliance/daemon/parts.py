@@ -12,7 +12,6 @@ from appliance.daemon.gear import Gear
 from appliance.daemon.handlers import Desk
 from appliance.daemon.policy import EnginePolicy
 from appliance.engine.client import Engine, EngineSettings
-from appliance.journal import Journal
 from appliance.judge import Judge
 from appliance.learn.base import Base
 from appliance.learn.client import Learner
@@ -34,7 +33,7 @@ def start_crew(stack: ExitStack, plan: Plan, gear: Gear, stop: Callable[[], bool
     policy = EnginePolicy(engine, plan.base_version)
     queue = stack.enter_context(Queue(gear.paths.queue))
     queue.cancel_group(plan.run_id)
-    tell = _Teller(journal, queue, plan.recipe.grpo.updates)
+    tell = _Teller(gear, queue, plan.recipe.grpo.updates)
     crew = EmbeddedCrew(journal.store, queue, policy, learner, f"{time.time_ns():x}", stop, tell)
     tasks = {task.key: task for task in (*plan.train_tasks, *plan.eval_tasks)}
     desk = Desk(journal.store, Judge(gear.jails), policy, tasks, crew.submit_judging)
@@ -88,8 +87,9 @@ def _workers(queue: Queue, desk: Desk, plan: Plan) -> Workers:
 class _Teller:
     """Turns progress of a batch into the live row."""
 
-    def __init__(self, journal: Journal, queue: Queue, updates: int) -> None:
-        self._journal, self._queue, self._updates = journal, queue, updates
+    def __init__(self, gear: Gear, queue: Queue, updates: int) -> None:
+        self._gear, self._queue, self._updates = gear, queue, updates
 
     def __call__(self, data: dict[str, Any]) -> None:
-        self._journal.live(**data, updates=self._updates, queue=self._queue.depth())
+        depth = self._queue.depth()
+        self._gear.journal.live(**data, updates=self._updates, jails=self._gear.jails.live, queue=depth)

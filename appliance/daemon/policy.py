@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,7 +39,8 @@ class EnginePolicy:
         return self.engine.info.build
 
     def encode(self, text: str) -> tuple[int, ...]:
-        return self.engine.tokenize(text, add_bos=self.engine.info.add_bos)
+        with self._mended():
+            return self.engine.tokenize(text, add_bos=self.engine.info.add_bos)
 
     def sample(self, prompt: Sequence[int], sampling: Sampling, order: Order) -> Completion:
         """Raises EngineError; by then the engine is up again, so that the job can be retried."""
@@ -49,13 +51,10 @@ class EnginePolicy:
                 f"attempt {order.attempt_id} asks for policy {order.policy_version}, loaded is {self._weights.version}"
             )
         place = BatchPlace(order.batch, order.place, order.size)
-        try:
+        with self._mended():
             completion = self.engine.generate(
                 prompt, sampling, seed=order.seed, batch=place, timeout_s=ATTEMPT_S
             )
-        except EngineError:
-            self._mend()
-            raise
         if completion.stop_reason == "cancelled":
             raise EngineError(f"attempt {order.attempt_id} was cancelled or took over {ATTEMPT_S:.0f} s")
         return completion
@@ -67,9 +66,19 @@ class EnginePolicy:
             self.engine.cancel()
 
     def publish(self, adapter: Path | None, version: str) -> None:
-        """Attach new weights; every later attempt carries `version`."""
+        """Attach new weights; every later attempt carries `version`. Nothing is sampling meanwhile."""
+        self._mend()
         self.engine.set_adapter(adapter, version)
         self._weights = Weights(adapter, version)
+
+    @contextmanager
+    def _mended(self) -> Iterator[None]:
+        """Whatever fails in here, the engine is up again afterwards."""
+        try:
+            yield
+        except EngineError:
+            self._mend()
+            raise
 
     def _mend(self) -> None:
         with self._mending:

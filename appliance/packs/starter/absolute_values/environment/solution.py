@@ -1,5 +1,5 @@
 def absolute_values(numbers: list[int]) -> list[int]:
-    """Return all absolute values: [abs(n) for n in numbers].
+    """Return a list of the absolute values of the numbers.
 
     >>> absolute_values([1, -2, 3])
     [1, 2, 3]

@@ -1,5 +1,5 @@
 def add_lists(a: list[int], b: list[int]) -> list[int]:
-    """Return [x + y for x, y in zip(a, b)].
+    """Add two lists of the same length element by element.
 
     >>> add_lists([1, 2], [10, 20])
     [11, 22]

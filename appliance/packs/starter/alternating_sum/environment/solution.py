@@ -1,5 +1,5 @@
 def alternating_sum(numbers: list[int]) -> int:
-    """Return sum(numbers[::2]) - sum(numbers[1::2]).
+    """Add the first number, subtract the second, add the third, and so on.
 
     >>> alternating_sum([5, 2, 1])
     4

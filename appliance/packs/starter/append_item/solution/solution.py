@@ -1,5 +1,5 @@
 def append_item(items: list, item) -> list:
-    """Return items with item at the end: items + [item].
+    """Return a new list with item added at the end of items.
 
     >>> append_item([1, 2], 3)
     [1, 2, 3]

@@ -1,5 +1,5 @@
 def both_even(a: int, b: int) -> bool:
-    """Return True if a % 2 == 0 and b % 2 == 0.
+    """Return True if both a and b are even.
 
     >>> both_even(2, 6)
     True

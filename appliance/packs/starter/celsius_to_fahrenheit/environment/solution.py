@@ -1,5 +1,5 @@
 def celsius_to_fahrenheit(degrees: int) -> float:
-    """Convert Celsius to Fahrenheit: degrees * 9 / 5 + 32.
+    """Convert degrees Celsius to degrees Fahrenheit.
 
     >>> celsius_to_fahrenheit(100)
     212.0

@@ -1,5 +1,5 @@
 def clamp(n: int, low: int, high: int) -> int:
-    """Return max(low, min(n, high)).
+    """Return n limited to the range from low to high.
 
     >>> clamp(5, 1, 10)
     5

@@ -1,5 +1,5 @@
 def count_digits(text: str) -> int:
-    """Return the number of digits: sum(char.isdigit() for char in text).
+    """Return how many characters of text are digits.
 
     >>> count_digits('a1b22')
     3

@@ -1,5 +1,5 @@
 def count_unique(items: list) -> int:
-    """Return the number of different items: len(set(items)).
+    """Return the number of different items.
 
     >>> count_unique([1, 2, 2])
     2

@@ -1,5 +1,5 @@
 def count_words(text: str) -> int:
-    """Return the number of words: len(text.split()).
+    """Return the number of words in text.
 
     >>> count_words('one two')
     2

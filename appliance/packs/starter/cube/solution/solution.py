@@ -1,5 +1,5 @@
 def cube(n: int) -> int:
-    """Return the cube of n: n ** 3.
+    """Return the cube of n.
 
     >>> cube(2)
     8

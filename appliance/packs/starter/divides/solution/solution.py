@@ -1,5 +1,5 @@
 def divides(a: int, b: int) -> bool:
-    """Return True if a divides b: b % a == 0.
+    """Return True if b is divisible by a.
 
     >>> divides(3, 12)
     True

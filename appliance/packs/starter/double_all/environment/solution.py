@@ -1,5 +1,5 @@
 def double_all(numbers: list[int]) -> list[int]:
-    """Return all numbers doubled: [n * 2 for n in numbers].
+    """Return a list with each number doubled.
 
     >>> double_all([1, 2, 3])
     [2, 4, 6]

@@ -1,5 +1,5 @@
 def either_zero(a: int, b: int) -> bool:
-    """Return True if a == 0 or b == 0.
+    """Return True if a or b is zero.
 
     >>> either_zero(0, 5)
     True

@@ -1,5 +1,5 @@
 def every_second(items: list) -> list:
-    """Return every second item: items[::2].
+    """Return every second item of items, starting with the first.
 
     >>> every_second([1, 2, 3, 4])
     [1, 3]

@@ -1,5 +1,5 @@
 def exact_half(n: int) -> int:
-    """Return n // 2. Raise ValueError if n is odd.
+    """Return half of n as an integer. Raise ValueError if n is odd.
 
     >>> exact_half(6)
     3

@@ -1,5 +1,5 @@
 def first_and_last(items: list) -> list:
-    """Return the first and the last item: [items[0], items[-1]].
+    """Return a list of the first and the last item.
 
     >>> first_and_last([1, 2, 3])
     [1, 3]

@@ -1,5 +1,5 @@
 def first_three(text: str) -> str:
-    """Return the first three characters: text[:3].
+    """Return the first three characters of text.
 
     >>> first_three('python')
     'pyt'

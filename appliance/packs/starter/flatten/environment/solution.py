@@ -1,5 +1,5 @@
 def flatten(rows: list) -> list:
-    """Return all items of all rows: [item for row in rows for item in row].
+    """Flatten a list of lists into one list.
 
     >>> flatten([[1, 2], [3]])
     [1, 2, 3]

@@ -1,5 +1,5 @@
 def has_duplicates(items: list) -> bool:
-    """Return True if len(items) != len(set(items)).
+    """Return True if any item occurs more than once.
 
     >>> has_duplicates([1, 2, 1])
     True

@@ -1,5 +1,5 @@
 def index_of_largest(numbers: list[int]) -> int:
-    """Return the index of the largest number: numbers.index(max(numbers)).
+    """Return the index of the largest number.
 
     >>> index_of_largest([3, 9, 5])
     1

@@ -1,5 +1,5 @@
 def initials(name: str) -> str:
-    """Return "".join(word[0] for word in name.split()).
+    """Return the first letters of all words in name.
 
     >>> initials('Ada Lovelace')
     'AL'

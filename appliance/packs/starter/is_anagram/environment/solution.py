@@ -1,5 +1,5 @@
 def is_anagram(a: str, b: str) -> bool:
-    """Return True if sorted(a) == sorted(b).
+    """Return True if a and b consist of the same letters.
 
     >>> is_anagram('listen', 'silent')
     True

@@ -1,5 +1,5 @@
 def is_between(n: int, low: int, high: int) -> bool:
-    """Return True if low <= n <= high.
+    """Return True if n is between low and high, both included.
 
     >>> is_between(5, 1, 10)
     True

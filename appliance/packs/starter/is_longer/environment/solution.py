@@ -1,5 +1,5 @@
 def is_longer(a: str, b: str) -> bool:
-    """Return True if a is longer than b: len(a) > len(b).
+    """Return True if a is longer than b.
 
     >>> is_longer('house', 'cat')
     True

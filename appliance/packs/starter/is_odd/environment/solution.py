@@ -1,5 +1,5 @@
 def is_odd(n: int) -> bool:
-    """Return True if n is odd: n % 2 == 1.
+    """Return True if n is odd.
 
     >>> is_odd(3)
     True

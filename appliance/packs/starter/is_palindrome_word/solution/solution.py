@@ -1,5 +1,5 @@
 def is_palindrome_word(word: str) -> bool:
-    """Return True if word.lower() == word.lower()[::-1].
+    """Return True if word reads the same backwards, ignoring case.
 
     >>> is_palindrome_word('Level')
     True

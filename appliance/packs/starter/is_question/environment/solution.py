@@ -1,5 +1,5 @@
 def is_question(text: str) -> bool:
-    """Return True if text ends with "?".
+    """Return True if text ends with a question mark.
 
     >>> is_question('Why?')
     True

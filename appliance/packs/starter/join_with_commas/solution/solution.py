@@ -1,5 +1,5 @@
 def join_with_commas(words: list[str]) -> str:
-    """Return the words joined with commas: ",".join(words).
+    """Join the words with commas.
 
     >>> join_with_commas(['a', 'b', 'c'])
     'a,b,c'

@@ -1,5 +1,5 @@
 def larger_of_two(a: int, b: int) -> int:
-    """Return the larger number: max(a, b).
+    """Return the larger of a and b.
 
     >>> larger_of_two(3, 8)
     8

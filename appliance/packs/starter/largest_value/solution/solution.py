@@ -1,5 +1,5 @@
 def largest_value(data: dict[str, int]) -> int:
-    """Return the largest value: max(data.values()).
+    """Return the largest value in the dictionary.
 
     >>> largest_value({'a': 1, 'b': 2})
     2

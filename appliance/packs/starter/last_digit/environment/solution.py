@@ -1,5 +1,5 @@
 def last_digit(n: int) -> int:
-    """Return the last digit of n: n % 10.
+    """Return the last digit of n.
 
     >>> last_digit(123)
     3

@@ -1,5 +1,5 @@
 def lengths_of(words: list[str]) -> list[int]:
-    """Return the length of each word: [len(word) for word in words].
+    """Return a list of the lengths of the words.
 
     >>> lengths_of(['a', 'bcd'])
     [1, 3]

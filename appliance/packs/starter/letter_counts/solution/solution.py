@@ -1,5 +1,5 @@
 def letter_counts(text: str) -> dict[str, int]:
-    """Return the count of each character: {char: text.count(char) for char in text}.
+    """Return a dictionary that counts how often each character occurs.
 
     >>> letter_counts('aab')
     {'a': 2, 'b': 1}

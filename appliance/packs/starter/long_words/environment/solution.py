@@ -1,5 +1,5 @@
 def long_words(words: list[str], n: int) -> list[str]:
-    """Return the long words: [word for word in words if len(word) > n].
+    """Return a list of the words that are longer than n characters.
 
     >>> long_words(['hi', 'hello'], 3)
     ['hello']

@@ -1,5 +1,5 @@
 def longest_word(words: list[str]) -> str:
-    """Return the longest word: max(words, key=len).
+    """Return the longest word.
 
     >>> longest_word(['a', 'ccc', 'bb'])
     'ccc'

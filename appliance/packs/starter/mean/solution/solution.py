@@ -1,5 +1,5 @@
 def mean(numbers: list[int]) -> float:
-    """Return the arithmetic mean: sum(numbers) / len(numbers).
+    """Return the arithmetic mean of the numbers.
 
     >>> mean([1, 2, 3])
     2.0

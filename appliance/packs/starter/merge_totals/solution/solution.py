@@ -1,5 +1,5 @@
 def merge_totals(a: dict[str, int], b: dict[str, int]) -> dict[str, int]:
-    """Add two dicts: {key: a.get(key, 0) + b.get(key, 0) for key in a | b}.
+    """Merge two dictionaries and add the values of keys that are in both.
 
     >>> merge_totals({'x': 1}, {'x': 2, 'y': 3})
     {'x': 3, 'y': 3}

@@ -1,5 +1,5 @@
 def middle_character(word: str) -> str:
-    """Return the middle character: word[len(word) // 2].
+    """Return the character in the middle of word.
 
     >>> middle_character('abc')
     'b'

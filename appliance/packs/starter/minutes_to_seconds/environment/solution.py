@@ -1,5 +1,5 @@
 def minutes_to_seconds(minutes: int) -> int:
-    """Convert minutes to seconds: minutes * 60.
+    """Convert minutes to seconds.
 
     >>> minutes_to_seconds(1)
     60

@@ -1,5 +1,5 @@
 def most_common(items: list):
-    """Return the most common item: max(items, key=items.count).
+    """Return the item that occurs most often.
 
     >>> most_common([1, 2, 2])
     2

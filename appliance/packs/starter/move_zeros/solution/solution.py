@@ -1,5 +1,5 @@
 def move_zeros(numbers: list[int]) -> list[int]:
-    """Move the zeros to the end: sorted(numbers, key=lambda n: n == 0).
+    """Move all zeros to the end and keep the order of the other numbers.
 
     >>> move_zeros([0, 1, 0, 2])
     [1, 2, 0, 0]

@@ -1,5 +1,5 @@
 def negate(n: int) -> int:
-    """Return n with the opposite sign: -n.
+    """Return n with the opposite sign.
 
     >>> negate(5)
     -5

@@ -1,5 +1,5 @@
 def next_number(n: int) -> int:
-    """Return the next number: n + 1.
+    """Return the number that follows n.
 
     >>> next_number(4)
     5

@@ -1,5 +1,5 @@
 def number_to_text(n: int) -> str:
-    """Return n as a string: str(n).
+    """Convert the number n to a string.
 
     >>> number_to_text(42)
     '42'

@@ -1,5 +1,5 @@
 def numbers_up_to(n: int) -> list[int]:
-    """Return the numbers from 1 to n: list(range(1, n + 1)).
+    """Return a list of the numbers from 1 to n.
 
     >>> numbers_up_to(3)
     [1, 2, 3]

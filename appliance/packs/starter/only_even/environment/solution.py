@@ -1,5 +1,5 @@
 def only_even(numbers: list[int]) -> list[int]:
-    """Return the even numbers: [n for n in numbers if n % 2 == 0].
+    """Return a list of the even numbers.
 
     >>> only_even([1, 2, 3, 4])
     [2, 4]

@@ -1,5 +1,5 @@
 def parity_word(n: int) -> str:
-    """Return "even" if n % 2 == 0 else "odd".
+    """Return "even" if n is even and "odd" if n is odd.
 
     >>> parity_word(4)
     'even'

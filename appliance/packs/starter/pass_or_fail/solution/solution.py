@@ -1,5 +1,5 @@
 def pass_or_fail(points: int) -> str:
-    """Return "pass" if points >= 50 else "fail".
+    """Return "pass" for 50 points or more, and "fail" for less.
 
     >>> pass_or_fail(80)
     'pass'

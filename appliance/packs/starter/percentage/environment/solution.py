@@ -1,5 +1,5 @@
 def percentage(part: int, whole: int) -> float:
-    """Return the percentage: part / whole * 100.
+    """Return how many percent of whole the part is.
 
     >>> percentage(1, 4)
     25.0

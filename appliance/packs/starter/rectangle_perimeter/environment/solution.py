@@ -1,5 +1,5 @@
 def rectangle_perimeter(width: int, height: int) -> int:
-    """Return the perimeter: 2 * (width + height).
+    """Return the perimeter of a rectangle.
 
     >>> rectangle_perimeter(3, 4)
     14

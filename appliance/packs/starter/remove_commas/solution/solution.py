@@ -1,5 +1,5 @@
 def remove_commas(text: str) -> str:
-    """Return text without commas: text.replace(",", "").
+    """Return text without commas.
 
     >>> remove_commas('1,000')
     '1000'

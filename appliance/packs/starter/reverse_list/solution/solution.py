@@ -1,5 +1,5 @@
 def reverse_list(items: list) -> list:
-    """Return items in reverse order: items[::-1].
+    """Return the items in reverse order.
 
     >>> reverse_list([1, 2, 3])
     [3, 2, 1]

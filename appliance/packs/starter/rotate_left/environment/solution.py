@@ -1,5 +1,5 @@
 def rotate_left(items: list, k: int) -> list:
-    """Move the first k items to the end: items[k:] + items[:k].
+    """Move the first k items to the end of the list.
 
     >>> rotate_left([1, 2, 3], 1)
     [2, 3, 1]

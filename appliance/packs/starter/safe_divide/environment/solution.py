@@ -1,5 +1,5 @@
 def safe_divide(a: int, b: int) -> float | None:
-    """Return a / b, or None if b == 0.
+    """Return a divided by b, or None if b is zero.
 
     >>> safe_divide(6, 3)
     2.0

@@ -1,5 +1,5 @@
 def second_largest(numbers: list[int]) -> int:
-    """Return the second largest number: sorted(set(numbers))[-2].
+    """Return the second largest of the different numbers.
 
     >>> second_largest([3, 9, 5])
     5

@@ -1,5 +1,5 @@
 def smallest(numbers: list[int]) -> int:
-    """Return the smallest number: min(numbers).
+    """Return the smallest number.
 
     >>> smallest([3, 1, 2])
     1

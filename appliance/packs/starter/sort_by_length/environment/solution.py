@@ -1,5 +1,5 @@
 def sort_by_length(words: list[str]) -> list[str]:
-    """Return the words sorted by length: sorted(words, key=len).
+    """Return the words sorted by length, shortest first.
 
     >>> sort_by_length(['ccc', 'a', 'bb'])
     ['a', 'bb', 'ccc']

@@ -1,5 +1,5 @@
 def sort_descending(numbers: list[int]) -> list[int]:
-    """Return the numbers from large to small: sorted(numbers, reverse=True).
+    """Return the numbers sorted from large to small.
 
     >>> sort_descending([1, 3, 2])
     [3, 2, 1]

@@ -1,5 +1,5 @@
 def spaces_to_dashes(text: str) -> str:
-    """Replace spaces with dashes: text.replace(" ", "-").
+    """Replace the spaces in text with dashes.
 
     >>> spaces_to_dashes('a b')
     'a-b'

@@ -1,5 +1,5 @@
 def speed(distance: int, hours: int) -> float:
-    """Return the speed: distance / hours.
+    """Return the average speed for a distance and a number of hours.
 
     >>> speed(100, 2)
     50.0

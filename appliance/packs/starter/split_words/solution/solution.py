@@ -1,5 +1,5 @@
 def split_words(text: str) -> list[str]:
-    """Return the list of words: text.split().
+    """Split text into a list of words.
 
     >>> split_words('one two')
     ['one', 'two']

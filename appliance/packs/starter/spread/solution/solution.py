@@ -1,5 +1,5 @@
 def spread(numbers: list[int]) -> int:
-    """Return the largest number minus the smallest: max(numbers) - min(numbers).
+    """Return the difference between the largest and the smallest number.
 
     >>> spread([3, 9, 5])
     6

@@ -1,5 +1,5 @@
 def square(n: int) -> int:
-    """Return the square of n: n * n.
+    """Return the square of n.
 
     >>> square(3)
     9

@@ -1,5 +1,5 @@
 def starts_with_capital(word: str) -> bool:
-    """Return True if word[0].isupper().
+    """Return True if word starts with a capital letter.
 
     >>> starts_with_capital('Paris')
     True

@@ -1,5 +1,5 @@
 def sum_and_product(a: int, b: int) -> tuple:
-    """Return the sum and the product: (a + b, a * b).
+    """Return a tuple of the sum and the product of a and b.
 
     >>> sum_and_product(2, 3)
     (5, 6)

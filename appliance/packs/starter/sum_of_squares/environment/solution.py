@@ -1,5 +1,5 @@
 def sum_of_squares(numbers: list[int]) -> int:
-    """Return the sum of the squares: sum(n * n for n in numbers).
+    """Return the sum of the squares of the numbers.
 
     >>> sum_of_squares([1, 2, 3])
     14

@@ -1,5 +1,5 @@
 def sum_of_values(data: dict[str, int]) -> int:
-    """Return the sum of the values: sum(data.values()).
+    """Return the sum of all values in the dictionary.
 
     >>> sum_of_values({'a': 1, 'b': 2})
     3

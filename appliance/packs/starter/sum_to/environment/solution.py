@@ -1,5 +1,5 @@
 def sum_to(n: int) -> int:
-    """Add up all whole numbers to n: sum(range(1, n + 1)).
+    """Return the sum of all whole numbers from 1 to n.
 
     >>> sum_to(3)
     6

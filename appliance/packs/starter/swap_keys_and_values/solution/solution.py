@@ -1,5 +1,5 @@
 def swap_keys_and_values(data: dict[str, str]) -> dict[str, str]:
-    """Swap keys and values: {value: key for key, value in data.items()}.
+    """Swap the keys and the values of the dictionary.
 
     >>> swap_keys_and_values({'a': 'x'})
     {'x': 'a'}

@@ -1,5 +1,5 @@
 def transpose(rows: list) -> list:
-    """Return the columns: [list(column) for column in zip(*rows)].
+    """Swap the rows and the columns.
 
     >>> transpose([[1, 2], [3, 4]])
     [[1, 3], [2, 4]]

@@ -1,5 +1,5 @@
 def triangle_area(base: int, height: int) -> float:
-    """Return the area of a triangle: base * height / 2.
+    """Return the area of a triangle.
 
     >>> triangle_area(4, 3)
     6.0

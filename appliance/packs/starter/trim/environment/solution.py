@@ -1,5 +1,5 @@
 def trim(text: str) -> str:
-    """Return text without spaces at the ends: text.strip().
+    """Remove the spaces at both ends of text.
 
     >>> trim('  hi ')
     'hi'

@@ -1,5 +1,5 @@
 def whole_half(n: int) -> int:
-    """Return half of n, rounded down: n // 2.
+    """Return half of n, rounded down to an integer.
 
     >>> whole_half(8)
     4

@@ -1,5 +1,5 @@
 def with_extension(name: str) -> str:
-    """Return the file name: name + ".txt".
+    """Return name with ".txt" added at the end.
 
     >>> with_extension('notes')
     'notes.txt'

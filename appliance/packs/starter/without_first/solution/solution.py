@@ -1,5 +1,5 @@
 def without_first(items: list) -> list:
-    """Return all items except the first: items[1:].
+    """Return all items except the first.
 
     >>> without_first([1, 2, 3])
     [2, 3]

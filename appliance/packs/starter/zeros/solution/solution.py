@@ -1,5 +1,5 @@
 def zeros(n: int) -> list[int]:
-    """Return a list of n zeros: [0] * n.
+    """Return a list of n zeros.
 
     >>> zeros(3)
     [0, 0, 0]
