@@ -7,7 +7,6 @@ remedy. Every value remembers where it came from.
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 import types
 from collections.abc import Mapping
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from appliance.errors import ConfigError
+from appliance.tables import nearest
 
 T = TypeVar("T")
 
@@ -56,19 +56,13 @@ def load_toml(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{path}: not valid TOML: {error}", remedy="mend the named line") from None
 
 
-def nearest(word: str, known: list[str]) -> str:
-    """A remedy that names the nearest known word, or all of them when none is near."""
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
-    return f"did you mean {close[0]!r}?" if close else f"known: {', '.join(sorted(known))}"
-
-
 def read_table(cls: type[T], data: Mapping[str, Any], source: str, prefix: str = "") -> T:
     """Build `cls` from `data`, which came from `source` (a file name for messages)."""
     assert is_dataclass(cls)
     known = {item.name: item for item in fields(cls)}
     for key in data:
         if key not in known:
-            raise ConfigError(f"{source}: unknown key {prefix + key!r}", remedy=nearest(key, list(known)))
+            raise ConfigError(f"{source}: unknown key {prefix + key!r}", remedy=nearest(key, known))
     hints = get_type_hints(cls)
     values: dict[str, Any] = {}
     for name, item in known.items():

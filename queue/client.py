@@ -6,7 +6,6 @@ jobs that finish in this process and looks every `poll_s` for those that finish 
 
 from __future__ import annotations
 
-import difflib
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -18,6 +17,7 @@ from appliance.queue import jobs
 from appliance.queue.app import Doorbell
 from appliance.queue.file import QueueFile
 from appliance.queue.records import CLASSES, Job, Request
+from appliance.tables import nearest
 
 POLL_S = 0.1
 PATIENCE_S = 5.0
@@ -168,8 +168,6 @@ class Queue:
 
 def _check(request: Request) -> None:
     if request.class_ not in CLASSES:
-        nearest = difflib.get_close_matches(request.class_, CLASSES, 1)
-        hint = f"did you mean {nearest[0]}?" if nearest else f"one of {', '.join(CLASSES)}"
-        raise UsageError(f"no class of jobs {request.class_!r}", remedy=hint)
+        raise UsageError(f"no class of jobs {request.class_!r}", remedy=nearest(request.class_, CLASSES))
     if request.max_attempts < 1:
         raise UsageError(f"max_attempts is {request.max_attempts}", remedy="at least 1")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from appliance.config import nearest
 from appliance.doctor import host, jails, models
 from appliance.doctor.findings import Finding, Grade, Machine, bad
 from appliance.errors import ApplianceError, UsageError
+from appliance.tables import nearest
 
 CHECKS: dict[str, Callable[[Machine], Finding]] = {
     "kernel": host.kernel,
