@@ -139,7 +139,7 @@ def test_a_huge_payload_is_refused(queue: Queue) -> None:
 def test_an_unknown_class_is_refused_with_the_nearest(queue: Queue) -> None:
     with pytest.raises(UsageError) as caught:
         queue.submit("judg", {})
-    assert caught.value.remedy == "did you mean judge?"
+    assert caught.value.remedy == "did you mean 'judge'?"
 
 
 @pytest.mark.parametrize("name", ["j99", "17", "", "j", "j٣", "j" + "9" * 30, "j1; DROP TABLE jobs"])

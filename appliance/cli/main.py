@@ -48,7 +48,7 @@ def appliance() -> None:
 
     \b
     Exit codes: 0 done or healthy, 1 the thing asked about failed, 2 usage or configuration,
-    3 busy, 4 not found, 7 an integrity check failed, 130 interrupted.
+    4 not found, 7 an integrity check failed, 130 interrupted.
     """
 
 
