@@ -19,6 +19,11 @@ class ModelSettings:
 @dataclass(frozen=True, slots=True)
 class TaskSettings:
     packs: tuple[str, ...] = setting(("starter",), help="names of shipped packs, or paths of pack folders")
+    draw: str = setting(
+        "learnable",
+        choices=("learnable", "shuffled"),
+        help="tasks whose outcome is least certain for the policy, or each task once per epoch",
+    )
 
 
 @dataclass(frozen=True, slots=True)

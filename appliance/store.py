@@ -124,6 +124,14 @@ class Store:
     def groups(self, run_id: str, step: int) -> list[dict[str, Any]]:
         return self._rows("SELECT * FROM groups WHERE run_id = ? AND step = ? ORDER BY id", [run_id, step])
 
+    def train_scores(self, run_id: str, before: int) -> list[tuple[str, int, int, int]]:
+        """(task key, step, passes, attempts with a reward) of each train group of the updates before `before`."""
+        query = (
+            "SELECT task_key, step, sum(status = 'pass') AS passes, count(reward) AS known FROM attempts"
+            " WHERE run_id = ? AND purpose = 'train' AND step < ? GROUP BY group_id ORDER BY step, group_id"
+        )
+        return [tuple(row.values()) for row in self._rows(query, [run_id, before])]
+
     def add_attempt(self, attempt: Attempt, text: str, created: float) -> None:
         """Record an attempt; `text` is what the model wrote, untrusted."""
         trace = json.dumps(attempt.to_json())

@@ -6,19 +6,18 @@ engine and updates from a learner that it knows only by their verbs.
 
 from __future__ import annotations
 
-import random
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from appliance import agent, checkpoints
+from appliance import agent, checkpoints, draw
 from appliance.advantage import GroupOutcome, judge_group
 from appliance.errors import ConfigError, IntegrityError
 from appliance.journal import Journal
 from appliance.nouns import Purpose, Sample, Sampling, Task
-from appliance.orders import Batch, Order, derive_seed, place_orders
+from appliance.orders import Batch, Order, place_orders
 from appliance.recipe import Recipe
 
 PARITY_SAMPLES = 16
@@ -140,7 +139,7 @@ def _tally(task: Task, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def _update(plan: Plan, crew: Crew, journal: Journal, step: int, *, check_parity: bool) -> None:
     settings, started = plan.recipe.grpo, journal.clock()
-    tasks = draw_tasks(plan.train_tasks, plan.recipe.seed, step, settings.tasks_per_update)
+    tasks = _draw(plan, journal, step)
     journal.event("update.started", step=step, updates=settings.updates)
     sampling = plan.recipe.sampling
     batch = _batch(plan, step, step - 1, "train", sampling.temperature, settings.attempts_per_task)
@@ -162,13 +161,13 @@ def _update(plan: Plan, crew: Crew, journal: Journal, step: int, *, check_parity
     journal.update(step, started, _summary(rows, outcomes) | times | learned | version)
 
 
-def draw_tasks(tasks: Sequence[Task], seed: int, step: int, count: int) -> list[Task]:
-    """Return the tasks of update `step` (from 1): windows over a fresh shuffle per epoch, so none starves."""
-    windows = len(tasks) // count
-    epoch, window = divmod(step - 1, windows)
-    shuffled = list(tasks)
-    random.Random(derive_seed(seed, "tasks", epoch)).shuffle(shuffled)
-    return shuffled[window * count : (window + 1) * count]
+def _draw(plan: Plan, journal: Journal, step: int) -> list[Task]:
+    """The tasks of an update. Only train groups are evidence: what is held out must not steer the training."""
+    recipe, count = plan.recipe, plan.recipe.grpo.tasks_per_update
+    if recipe.tasks.draw == "shuffled":
+        return draw.draw_shuffled(plan.train_tasks, recipe.seed, step, count)
+    past = [draw.Score(*row) for row in journal.store.train_scores(plan.run_id, step)]
+    return draw.draw_learnable(plan.train_tasks, past, recipe.seed, step, count)
 
 
 def _samples(

@@ -1,4 +1,4 @@
-"""Orders, task draws and frames: what makes a run repeatable."""
+"""Orders and frames: what makes a run repeatable."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import pytest
 from appliance import frames
 from appliance.nouns import Sampling, Task
 from appliance.orders import Batch, Order, place_orders
-from appliance.training import draw_tasks
 
 
 def task(name: str) -> Task:
@@ -38,17 +37,6 @@ def test_the_seed_of_an_attempt_depends_on_the_run_seed_and_its_place_only() -> 
     first = {order.attempt_id: order.seed for order in place_orders(BATCH, TASKS[:2])}
     shared = [order for order in again if order.attempt_id in first]
     assert shared and all(first[order.attempt_id] == order.seed for order in shared)
-
-
-def test_every_task_is_drawn_once_per_epoch() -> None:
-    drawn = [found.key for step in range(1, 6) for found in draw_tasks(TASKS, seed=0, step=step, count=2)]
-    assert sorted(drawn) == sorted(found.key for found in TASKS)
-
-
-def test_the_draw_changes_with_the_seed_and_repeats_without() -> None:
-    draws = [tuple(t.key for t in draw_tasks(TASKS, seed, 1, 5)) for seed in (0, 0, 1, 2, 3)]
-    assert draws[0] == draws[1]
-    assert len(set(draws)) > 1
 
 
 def test_frames_read_back_and_end_cleanly() -> None:

@@ -1,0 +1,6 @@
+def absolute_value(n: int) -> int:
+    """Return the absolute value of n.
+
+    >>> absolute_value(12)
+    12
+    """

@@ -1,0 +1,7 @@
+def add_ten(n: int) -> int:
+    """Return n plus 10.
+
+    >>> add_ten(-6)
+    4
+    """
+    return n + 10

@@ -1,0 +1,6 @@
+def capitalized(text: str) -> str:
+    """Return text capitalized.
+
+    >>> capitalized('Hello World')
+    'Hello world'
+    """

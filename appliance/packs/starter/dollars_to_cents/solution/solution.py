@@ -1,0 +1,7 @@
+def dollars_to_cents(dollars: int) -> int:
+    """Convert dollars to cents.
+
+    >>> dollars_to_cents(100)
+    10000
+    """
+    return dollars * 100

@@ -1,0 +1,6 @@
+def double(n: int) -> int:
+    """Return n times 2.
+
+    >>> double(-1)
+    -2
+    """

@@ -1,0 +1,7 @@
+def double(n: int) -> int:
+    """Return n times 2.
+
+    >>> double(-1)
+    -2
+    """
+    return n * 2

@@ -1,0 +1,6 @@
+def half(n: int) -> float:
+    """Return n divided by 2.
+
+    >>> half(100)
+    50.0
+    """

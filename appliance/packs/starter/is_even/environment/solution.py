@@ -1,0 +1,6 @@
+def is_even(n: int) -> bool:
+    """Return True if n is even.
+
+    >>> is_even(-6)
+    True
+    """

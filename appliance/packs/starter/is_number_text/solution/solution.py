@@ -1,0 +1,7 @@
+def is_number_text(text: str) -> bool:
+    """Return True if text is made of digits.
+
+    >>> is_number_text('7')
+    True
+    """
+    return text.isdigit()

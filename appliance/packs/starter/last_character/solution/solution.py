@@ -1,0 +1,7 @@
+def last_character(text: str) -> str:
+    """Return the last character of text.
+
+    >>> last_character('Ada')
+    'a'
+    """
+    return text[-1]

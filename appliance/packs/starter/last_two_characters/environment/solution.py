@@ -1,0 +1,6 @@
+def last_two_characters(text: str) -> str:
+    """Return the last two characters of text.
+
+    >>> last_two_characters('cat')
+    'at'
+    """

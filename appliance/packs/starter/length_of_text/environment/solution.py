@@ -1,0 +1,6 @@
+def length_of_text(text: str) -> int:
+    """Return the length of text.
+
+    >>> length_of_text('Ada')
+    3
+    """

@@ -1,0 +1,7 @@
+def lines_of(text: str) -> list[str]:
+    """Split text into lines.
+
+    >>> lines_of('x\none\none\none')
+    ['x', 'one', 'one', 'one']
+    """
+    return text.splitlines()

@@ -1,0 +1,6 @@
+def list_of_one(item) -> list:
+    """Return a list that holds item.
+
+    >>> list_of_one(-3)
+    [-3]
+    """

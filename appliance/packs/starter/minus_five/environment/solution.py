@@ -1,0 +1,6 @@
+def minus_five(n: int) -> int:
+    """Return n minus 5.
+
+    >>> minus_five(-6)
+    -11
+    """

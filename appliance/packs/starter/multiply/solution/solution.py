@@ -1,0 +1,7 @@
+def multiply(a: int, b: int) -> int:
+    """Return a times b.
+
+    >>> multiply(-30, 5)
+    -150
+    """
+    return a * b

@@ -1,0 +1,7 @@
+def price_after_discount(price: int, discount: int) -> int:
+    """Return price minus discount.
+
+    >>> price_after_discount(12, 10)
+    2
+    """
+    return price - discount

@@ -1,0 +1,6 @@
+def rounded(x: float) -> int:
+    """Return x rounded to the nearest integer.
+
+    >>> rounded(-1.2)
+    -1
+    """

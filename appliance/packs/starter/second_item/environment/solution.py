@@ -1,0 +1,6 @@
+def second_item(items: list):
+    """Return the second item of items.
+
+    >>> second_item(['a', 'b', 1])
+    'b'
+    """

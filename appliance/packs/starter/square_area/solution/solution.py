@@ -1,0 +1,7 @@
+def square_area(side: int) -> int:
+    """Return side times side.
+
+    >>> square_area(20)
+    400
+    """
+    return side * side

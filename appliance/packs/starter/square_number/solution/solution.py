@@ -1,0 +1,7 @@
+def square_number(n: int) -> int:
+    """Return n to the power of 2.
+
+    >>> square_number(-6)
+    36
+    """
+    return n ** 2

@@ -1,0 +1,6 @@
+def starts_with(text: str, prefix: str) -> bool:
+    """Return True if text starts with prefix.
+
+    >>> starts_with('school', 's')
+    True
+    """

@@ -1,0 +1,6 @@
+def triple(n: int) -> int:
+    """Return n times 3.
+
+    >>> triple(100)
+    300
+    """

@@ -1,0 +1,7 @@
+def twice(text: str) -> str:
+    """Return text two times in a row.
+
+    >>> twice('river')
+    'riverriver'
+    """
+    return text * 2

@@ -1,0 +1,6 @@
+def weeks_to_days(weeks: int) -> int:
+    """Return the number of days in the given weeks.
+
+    >>> weeks_to_days(20)
+    140
+    """
