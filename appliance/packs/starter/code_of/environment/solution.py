@@ -1,0 +1,6 @@
+def code_of(letter: str) -> int:
+    """Return the code of letter.
+
+    >>> code_of('?')
+    63
+    """

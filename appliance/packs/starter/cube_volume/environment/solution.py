@@ -1,0 +1,6 @@
+def cube_volume(side: int) -> int:
+    """Return side times side times side.
+
+    >>> cube_volume(50)
+    125000
+    """

@@ -1,0 +1,6 @@
+def dotted(a: str, b: str) -> str:
+    """Return a and b with a dot between them.
+
+    >>> dotted('Hello World', 'house')
+    'Hello World.house'
+    """

@@ -1,0 +1,6 @@
+def greeting(name: str) -> str:
+    """Return "Hello " followed by name.
+
+    >>> greeting('NASA')
+    'Hello NASA'
+    """

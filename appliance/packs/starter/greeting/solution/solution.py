@@ -1,0 +1,7 @@
+def greeting(name: str) -> str:
+    """Return "Hello " followed by name.
+
+    >>> greeting('NASA')
+    'Hello NASA'
+    """
+    return "Hello " + name

@@ -1,0 +1,6 @@
+def is_upper_case(text: str) -> bool:
+    """Return True if text is in upper case.
+
+    >>> is_upper_case('OK')
+    True
+    """

@@ -1,0 +1,7 @@
+def metres_to_kilometres(metres: int) -> float:
+    """Convert metres to kilometres.
+
+    >>> metres_to_kilometres(10)
+    0.01
+    """
+    return metres / 1000

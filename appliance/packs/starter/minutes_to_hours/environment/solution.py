@@ -1,0 +1,6 @@
+def minutes_to_hours(minutes: int) -> float:
+    """Convert minutes to hours.
+
+    >>> minutes_to_hours(33)
+    0.55
+    """

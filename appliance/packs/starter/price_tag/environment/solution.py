@@ -1,0 +1,6 @@
+def price_tag(price: int) -> str:
+    """Return "$" followed by the price.
+
+    >>> price_tag(10)
+    '$10'
+    """

@@ -1,0 +1,7 @@
+def quoted(text: str) -> str:
+    """Return text between two double quotes.
+
+    >>> quoted('river')
+    '"river"'
+    """
+    return '"' + text + '"'

@@ -1,0 +1,6 @@
+def shipping_cost(total: int) -> int:
+    """Return 0 if total is at least 50, else return 5.
+
+    >>> shipping_cost(30)
+    5
+    """

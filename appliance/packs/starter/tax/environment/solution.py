@@ -1,0 +1,6 @@
+def tax(price: int, rate: int) -> float:
+    """Return price times rate divided by 100.
+
+    >>> tax(5, 20)
+    1.0
+    """

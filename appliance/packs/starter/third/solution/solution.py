@@ -1,0 +1,7 @@
+def third(n: int) -> float:
+    """Return n divided by 3.
+
+    >>> third(-1)
+    -0.3333333333333333
+    """
+    return n / 3
