@@ -22,7 +22,7 @@ STOP: tuple[str, ...] = tuple(
 PREAMBLE = '''"""Small functions, each with a docstring and a correct body."""
 
 
-def plus_two(n):
+def plus_two(n: int) -> int:
     """Return n plus two.
 
     >>> plus_two(3)
@@ -32,7 +32,7 @@ def plus_two(n):
 
 
 '''
-"""One worked example: without it a base model mostly writes something other than a body."""
+"""One worked example, typed as the starts are: without it a base model mostly writes something else than a body."""
 
 
 def prompt(task: Task) -> str:

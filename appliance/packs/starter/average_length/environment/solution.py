@@ -1,6 +1,0 @@
-def average_length(words: list[str]) -> float:
-    """Return the average length of words.
-
-    >>> average_length(['river'])
-    5.0
-    """

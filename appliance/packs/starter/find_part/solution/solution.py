@@ -1,7 +1,0 @@
-def find_part(text: str, part: str) -> int:
-    """Find part in text and return its position, or -1.
-
-    >>> find_part('house', 'u')
-    2
-    """
-    return text.find(part)

@@ -1,7 +1,0 @@
-def greeting(name: str) -> str:
-    """Return "Hello " followed by name.
-
-    >>> greeting('NASA')
-    'Hello NASA'
-    """
-    return "Hello " + name

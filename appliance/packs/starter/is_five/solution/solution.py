@@ -1,7 +1,0 @@
-def is_five(n: int) -> bool:
-    """Return True if n is 5.
-
-    >>> is_five(15)
-    False
-    """
-    return n == 5

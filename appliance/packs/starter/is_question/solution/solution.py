@@ -1,7 +1,0 @@
-def is_question(text: str) -> bool:
-    """Return True if text ends with a question mark.
-
-    >>> is_question('Why?')
-    True
-    """
-    return text.endswith("?")

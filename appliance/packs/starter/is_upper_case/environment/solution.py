@@ -1,6 +1,0 @@
-def is_upper_case(text: str) -> bool:
-    """Return True if text is in upper case.
-
-    >>> is_upper_case('OK')
-    True
-    """

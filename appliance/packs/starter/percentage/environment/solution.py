@@ -1,6 +1,0 @@
-def percentage(part: int, whole: int) -> float:
-    """Return how many percent of whole the part is.
-
-    >>> percentage(1, 4)
-    25.0
-    """

@@ -1,6 +1,0 @@
-def swapped_case(text: str) -> str:
-    """Return text with upper and lower case swapped.
-
-    >>> swapped_case('x9')
-    'X9'
-    """

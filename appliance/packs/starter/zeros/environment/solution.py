@@ -1,6 +1,0 @@
-def zeros(n: int) -> list[int]:
-    """Return a list of n zeros.
-
-    >>> zeros(3)
-    [0, 0, 0]
-    """
