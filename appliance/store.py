@@ -127,7 +127,7 @@ class Store:
     def train_scores(self, run_id: str, before: int) -> list[tuple[str, int, int, int]]:
         """(task key, step, passes, attempts with a reward) of each train group of the updates before `before`."""
         query = (
-            "SELECT task_key, step, sum(status = 'pass') AS passes, count(reward) AS known FROM attempts"
+            "SELECT task_key, step, count(CASE status WHEN 'pass' THEN 1 END), count(reward) FROM attempts"
             " WHERE run_id = ? AND purpose = 'train' AND step < ? GROUP BY group_id ORDER BY step, group_id"
         )
         return [tuple(row.values()) for row in self._rows(query, [run_id, before])]

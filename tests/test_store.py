@@ -75,6 +75,19 @@ def test_a_verdict_is_found_among_the_outcomes(store: Store) -> None:
     assert Verdict.from_json(VERDICT.to_json()) == VERDICT
 
 
+def test_train_scores_count_what_came_before_and_leave_out_what_has_no_reward(store: Store) -> None:
+    for place, verdict in enumerate([VERDICT, replace(VERDICT, status="infra", reward=None), None]):
+        attempt = replace(ATTEMPT, id=f"{ATTEMPT.group_id}/{place}", index=place)
+        store.add_attempt(attempt, "x", created=1.0)
+        if verdict:
+            store.set_verdict(attempt.id, verdict)
+    for other in (replace(ATTEMPT, id="later", step=2), replace(ATTEMPT, id="held", purpose="eval")):
+        store.add_attempt(replace(other, group_id=other.id), "x", created=1.0)
+        store.set_verdict(other.id, VERDICT)
+    assert store.train_scores("r", before=2) == [("p/t", 1, 1, 1)]
+    assert store.train_scores("r", before=1) == []
+
+
 def test_what_is_absent_is_not_found(store: Store) -> None:
     with pytest.raises(NotFoundError, match="no run"):
         store.run("nope")
