@@ -25,11 +25,12 @@ def plan(train: int, held_out: int) -> Plan:
 
 
 def test_a_plan_needs_enough_train_tasks_and_some_eval_tasks() -> None:
-    check_plan(plan(8, 1))
-    with pytest.raises(ConfigError, match="hold 7 train tasks"):
-        check_plan(plan(7, 1))
+    wanted = plan(0, 0).recipe.grpo.tasks_per_update
+    check_plan(plan(wanted, 1))
+    with pytest.raises(ConfigError, match=f"hold {wanted - 1} train tasks"):
+        check_plan(plan(wanted - 1, 1))
     with pytest.raises(ConfigError, match="no eval tasks"):
-        check_plan(plan(8, 0))
+        check_plan(plan(wanted, 0))
 
 
 def test_policy_versions_name_the_run_and_the_update() -> None:
