@@ -7,6 +7,8 @@ remedy. Every value remembers where it came from.
 
 from __future__ import annotations
 
+import math
+import re
 import tomllib
 import types
 from collections.abc import Mapping
@@ -27,9 +29,10 @@ def setting(
     low: float | None = None,
     high: float | None = None,
     choices: tuple[str, ...] = (),
+    form: str = "",
 ) -> Any:
-    """Declare one setting: default, inclusive bounds, allowed words, help."""
-    metadata = {"help": help, "low": low, "high": high, "choices": choices}
+    """Declare one setting: default, inclusive bounds, allowed words, the regular expression of its form, help."""
+    metadata = {"help": help, "low": low, "high": high, "choices": choices, "form": form}
     if default is MISSING:
         return field(metadata=metadata)
     return field(default=default, metadata=metadata)
@@ -50,9 +53,11 @@ def load_toml(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{path}: no such file", remedy="check the path of the recipe") from None
     except OSError as error:
         raise ConfigError(
-            f"{path}: cannot be read: {error.strerror}", remedy="check its permissions"
+            f"{path}: cannot be read: {error.strerror}", remedy="give a recipe file that can be read"
         ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path}: not a text file", remedy="a recipe is a TOML file") from None
+    except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path}: not valid TOML: {error}", remedy="mend the named line") from None
 
 
@@ -89,6 +94,10 @@ def _checked(value: Any, hint: Any, rules: Mapping[str, Any], source: str, key: 
     low, high, choices = rules.get("low"), rules.get("high"), rules.get("choices")
     if choices and value not in choices:
         raise ConfigError(f"{source}: {key!r} is {value!r}", remedy=f"use one of {', '.join(choices)}")
+    if (form := rules.get("form")) and not re.fullmatch(form, value):
+        raise ConfigError(f"{source}: {key!r} is {value!r}", remedy=f"write {rules['help']}")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ConfigError(f"{source}: {key!r} is {value!r}", remedy="write a finite number")
     if low is not None and value < low:
         raise ConfigError(f"{source}: {key!r} is {value!r}", remedy=f"use {low} or more")
     if high is not None and value > high:

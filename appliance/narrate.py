@@ -96,6 +96,7 @@ LINES: Mapping[str, Callable[[Data], str]] = {
     "evaluation.done": _evaluation_done,
     "update.started": _update_started,
     "update.done": _update_done,
+    "engine.restarted": lambda data: "the engine died and was started again; its attempts are made anew",
     "stage": lambda data: f"step {data.get('step', NOTHING)}: {data.get('stage', NOTHING)}",
     "checkpoint.saved": _checkpoint,
     "budget.spent": _budget,

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from appliance.config import Origins, load_toml, origins, read_table, setting
+from appliance.errors import ConfigError
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +46,11 @@ class GrpoSettings:
     updates: int = setting(20, low=0, help="updates to make")
     tasks_per_update: int = setting(8, low=1, high=1024, help="groups per update")
     attempts_per_task: int = setting(8, low=2, high=256, help="attempts per group")
-    learning_rate: float = setting(1e-4, low=0.0, high=1.0, help="AdamW step size")
+    learning_rate: float = setting(1e-4, low=1e-9, high=1.0, help="AdamW step size")
     rank: int = setting(16, low=1, high=512, help="LoRA rank")
-    alpha: float = setting(32.0, low=0.0, help="LoRA alpha; the scale is alpha / rank")
+    alpha: float = setting(32.0, low=1e-3, help="LoRA alpha; the scale is alpha / rank")
     weight_cap: float = setting(2.0, low=1.0, help="cap of the truncated importance weight")
-    grad_clip: float = setting(1.0, low=0.0, help="largest norm of the gradient")
+    grad_clip: float = setting(1.0, low=1e-6, help="largest norm of the gradient")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,10 @@ class LearnerTable:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    name: str = setting(help="a short name for the run list")
+    name: str = setting(
+        help="1 to 60 letters, digits, `-`, `_` or `.`; run ids begin with it",
+        form=r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}",
+    )
     seed: int = setting(0, low=0, high=2**31 - 1, help="every draw of the run derives from it")
     model: ModelSettings = field(default_factory=lambda: ModelSettings(gguf="starter"))
     tasks: TaskSettings = field(default_factory=TaskSettings)
@@ -97,10 +101,18 @@ def load_recipe(path: Path, *, seed: int | None = None) -> tuple[Recipe, Origins
     """Read and check a recipe; `seed` is the typed flag, which beats the file."""
     data = load_toml(path)
     recipe = _anchored(read_table(Recipe, data, str(path)), path.parent)
+    _check_model(recipe.model.gguf, path)
     flags = frozenset({"seed"} if seed is not None else ())
     if seed is not None:
         recipe = replace(recipe, seed=seed)
     return recipe, origins(Recipe, data, flags)
+
+
+def _check_model(gguf: str, path: Path) -> None:
+    if gguf == "starter" or Path(gguf).is_file():
+        return
+    wanted = "give the path of a GGUF file, relative to the recipe, or `starter`"
+    raise ConfigError(f"{path}: 'model.gguf' names no file: {gguf}", remedy=wanted)
 
 
 def recipe_from_json(data: dict[str, Any], source: str) -> Recipe:
@@ -112,7 +124,7 @@ def _anchored(recipe: Recipe, folder: Path) -> Recipe:
     """Make the paths in a recipe independent of where the program was started."""
     gguf = recipe.model.gguf
     if gguf != "starter":
-        recipe = replace(recipe, model=ModelSettings(gguf=str((folder / gguf).resolve())))
+        recipe = replace(recipe, model=ModelSettings(gguf=str((folder / Path(gguf).expanduser()).resolve())))
     packs = tuple(str((folder / pack).resolve()) if _is_path(pack) else pack for pack in recipe.tasks.packs)
     return replace(recipe, tasks=TaskSettings(packs=packs))
 

@@ -65,23 +65,36 @@ class Report:
         return own | {"held_out": held_out}
 
 
+def read_report(store: Path, run_id: str, folder: Path) -> Report:
+    """The report of a run whose files lie in `folder`; writes nothing. Raises NotFoundError."""
+    return _build(*_facts(store, run_id), _files(folder))
+
+
+def _files(folder: Path) -> tuple[str, str]:
+    return str(folder / "report.md"), str(folder / "curves.png")
+
+
+def _facts(store: Path, run_id: str) -> tuple[Row, list[Row], list[Row], list[Row]]:
+    """Run, updates, evaluations and train tasks, of one moment."""
+    reads = Reads(store)
+    try:
+        with reads.consistent():
+            run, updates = reads.run(run_id), reads.updates(run_id)
+            return run, updates, reads.evaluations(run_id), reads.train_tasks(run_id)
+    finally:
+        reads.close()
+
+
 def write_report(store: Path, run_id: str, folder: Path) -> Report:
     """Make the report of a run and write `report.md` and `curves.png` into `folder`.
 
     Raises NotFoundError without such a store or run, StoreError when a file cannot be written.
     """
-    reads = Reads(store)
-    try:
-        with reads.consistent():
-            run, updates = reads.run(run_id), reads.updates(run_id)
-            evaluations, tasks = reads.evaluations(run_id), reads.train_tasks(run_id)
-    finally:
-        reads.close()
-    files = (str(folder / "report.md"), str(folder / "curves.png"))
-    report = _build(run, updates, evaluations, tasks, files)
+    facts = _facts(store, run_id)
+    report = _build(*facts, _files(folder))
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        _replace(folder / "curves.png", _curves(updates, evaluations))
+        _replace(folder / "curves.png", _curves(facts[1], facts[2]))
         _replace(folder / "report.md", markdown(report).encode())
     except OSError as error:
         raise StoreError(

@@ -44,6 +44,7 @@ class Summary:
 def summarise(reads: Reads, run_ids: Sequence[str]) -> Summary:
     """Compare the first and the last evaluation of each run. Raises NotFoundError, UsageError."""
     rates, runs = [], []
+    _check_runs(reads, run_ids)
     for run_id in run_ids:
         run = reads.run(run_id)
         evaluations = reads.evaluations(run_id)
@@ -62,6 +63,20 @@ def summarise(reads: Reads, run_ids: Sequence[str]) -> Summary:
     if mean is None:
         raise UsageError("the runs share no eval task", remedy="name runs of one recipe")
     return Summary(tuple(runs), mean)
+
+
+def _check_runs(reads: Reads, run_ids: Sequence[str]) -> None:
+    """Different runs of one recipe; the seed alone may differ."""
+    if len(set(run_ids)) < len(run_ids):
+        raise UsageError("a run is named twice", remedy="name every run once")
+    recipes = [{**reads.run(run_id)["recipe"], "seed": None} for run_id in run_ids]
+    for run_id, recipe in zip(run_ids, recipes, strict=True):
+        both = recipe.keys() | recipes[0].keys()
+        if differing := sorted(key for key in both if recipe.get(key) != recipes[0].get(key)):
+            raise UsageError(
+                f"{run_id} and {run_ids[0]} differ in {', '.join(differing)}",
+                remedy="name runs of one recipe that differ in nothing but the seed",
+            )
 
 
 def _average(rates: Sequence[dict[str, float]]) -> dict[str, float]:

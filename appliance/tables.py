@@ -39,7 +39,8 @@ class Field:
 def nearest(word: str, known: Iterable[str]) -> str:
     """A remedy that names the closest known word, or lists the first known ones."""
     names = sorted(known)
-    close = difflib.get_close_matches(word, names, n=1)
+    tails = [name for name in names if name.rpartition("/")[2] == word.rpartition("/")[2]]
+    close = tails or difflib.get_close_matches(word, names, n=1)
     more = ", .." if len(names) > _LISTED else ""
     return f"did you mean {close[0]!r}?" if close else f"known: {', '.join(names[:_LISTED])}{more}"
 

@@ -168,6 +168,7 @@ def _toml(path: Path) -> dict[str, Any]:
 def load_pack(folder: Path) -> tuple[Task, ...]:
     """Every task of a pack, sorted by key; equal keys and a cluster in two splits are refused."""
     pack = read_pack(folder)
+    _check_complete(folder)
     tasks = sorted(
         (load_task(path.parent) for path in folder.glob(f"*/{POOL_FILE}")), key=lambda task: task.key
     )
@@ -175,6 +176,16 @@ def load_pack(folder: Path) -> tuple[Task, ...]:
         raise TaskError(f"{folder}: the pack holds no task", remedy=f"add a folder with a {POOL_FILE}")
     _check_pack(folder, pack["name"], tasks)
     return tuple(tasks)
+
+
+def _check_complete(folder: Path) -> None:
+    """A task folder whose `pool.toml` has another name would drop out of the pack without a word."""
+    for name in (TASK_FILE, STATEMENT):
+        for path in sorted(folder.glob(f"*/{name}")):
+            if not (path.parent / POOL_FILE).is_file():
+                raise TaskError(
+                    f"{path.parent}: {POOL_FILE} is missing", remedy="add it, or remove the folder"
+                )
 
 
 def read_pack(folder: Path) -> dict[str, Any]:

@@ -116,12 +116,25 @@ def prepare(images: Path, interpreter: Interpreter) -> Image:
                     _build(folder, interpreter, key)
         record = json.loads((folder / MARKER).read_bytes())
     except OSError as error:
+        shutil.rmtree(_aside(folder), ignore_errors=True)
         raise SandboxError(
-            f"cannot prepare the jail image {folder}: {error}",
+            f"cannot prepare the jail image {folder}: {_reason(error)}",
             remedy="free space there, or remove the folder",
         ) from error
     binds = tuple((source, target) for source, target in record.pop("binds"))
     return Image(**{**record, "root": str(folder / "root"), "binds": binds})
+
+
+def _aside(folder: Path) -> Path:
+    """Where an image is made before it is complete."""
+    return folder.with_name(f"{folder.name}.partial")
+
+
+def _reason(error: OSError) -> str:
+    """Why, in one line: a copied tree reports every file that failed, and the last is like the first."""
+    if isinstance(error, shutil.Error) and error.args and isinstance(error.args[0], list):
+        return str(error.args[0][-1][-1])
+    return str(error)
 
 
 def _key(interpreter: Interpreter) -> str:
@@ -158,7 +171,7 @@ def _lock(path: Path) -> Iterator[None]:
 
 
 def _build(folder: Path, interpreter: Interpreter, key: str) -> None:
-    aside = folder.with_name(f"{folder.name}.partial")
+    aside = _aside(folder)
     shutil.rmtree(aside, ignore_errors=True)
     root = aside / "root"
     _lay_out(root)

@@ -63,6 +63,11 @@ class Policy:
             raise UsageError("an environment variable is given twice")
 
 
+def bounds(name: str) -> tuple[float, float]:
+    """The smallest and the largest allowed value of a limit."""
+    return _BOUNDS[name]
+
+
 def _check_bound(name: str, value: float) -> None:
     low, high = _BOUNDS[name]
     # A NaN fails both comparisons.

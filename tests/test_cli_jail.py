@@ -127,8 +127,9 @@ def test_options_of_the_command_stay_its_own(home: Path) -> None:
     [
         ([], 2, "Missing argument"),
         (["--pids", "x", "--", "true"], 2, "--pids"),
-        (["--pids", "0", "--", "true"], 2, "limit pids = 0"),
-        (["--seconds", "nan", "--", "true"], 2, "limit cpu_s"),
+        (["--pids", "0", "--", "true"], 2, "--pids': 0 is not in the range"),
+        (["--memory-mb", "0", "--", "true"], 2, "--memory-mb': 0 is not in the range"),
+        (["--seconds", "nan", "--", "true"], 2, "nan"),
         (["--file", "nocolon", "--", "true"], 2, "HOST:NAME"),
         (["--file", "/no/such/file:x", "--", "true"], 4, "/no/such/file"),
         (["--file", "/dev/zero:x", "--", "true"], 4, "/dev/zero"),
@@ -140,6 +141,15 @@ def test_a_mistake_is_named_and_nothing_runs(home: Path, arguments: list[str], c
     assert run.returncode == code
     assert run.stdout == b""
     assert text in run.stderr.decode()
+
+
+def test_a_file_too_large_for_a_jail_is_refused_before_it_is_read(home: Path, tmp_path: Path) -> None:
+    huge = tmp_path / "huge"
+    with huge.open("wb") as file:
+        file.truncate(1 << 40)
+    run = appliance(home, "--file", f"{huge}:x", "--", "true")
+    assert run.returncode == 4
+    assert "64 MiB" in run.stderr.decode()
 
 
 def test_infra_is_the_one_status_that_fails() -> None:

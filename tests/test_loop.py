@@ -136,6 +136,29 @@ def test_attempts_and_runs_can_be_listed(finished: tuple[Path, dict[str, Any]]) 
     assert shown["verdict"]["task"] == shown["attempt"]["task_key"]
     assert "verdict" in appliance(home, "attempt", "show", found["attempts"][0]["id"]).stdout
     assert printed["run"] in appliance(home, "run", "list").stdout
+    none = appliance(home, "attempt", "list", printed["run"], "--task", "p/nope")
+    assert (none.returncode, none.stdout) == (0, "")
+    assert "no attempt matches" in none.stderr
+
+
+def test_a_finished_run_has_nothing_to_go_on_with(finished: tuple[Path, dict[str, Any]]) -> None:
+    home, printed = finished
+    done = appliance(home, "train", "--resume", printed["run"])
+    assert done.returncode == 2
+    assert f"run show {printed['run']}" in done.stderr
+
+
+def test_a_report_is_shown_where_its_files_cannot_be_written(finished: tuple[Path, dict[str, Any]]) -> None:
+    home, printed = finished
+    folder = Path(printed["folder"])
+    folder.rename(folder.with_name("aside"))
+    folder.touch()
+    shown = appliance(home, "run", "show", printed["run"])
+    folder.unlink()
+    folder.with_name("aside").rename(folder)
+    assert shown.returncode == 0
+    assert "held-out pass@1" in shown.stdout
+    assert "not made anew" in shown.stderr
 
 
 def start(home: Path, *arguments: str | Path) -> subprocess.Popen[str]:
@@ -170,6 +193,9 @@ def test_an_interrupted_run_goes_on(tiny_model: Path, tmp_path: Path, how: signa
     if how == signal.SIGINT:
         assert child.returncode == 130, told
         assert f"--resume {run_id}" in told
+    else:
+        assert "died" in appliance(tmp_path, "run", "list").stdout
+        assert f"--resume {run_id}" in appliance(tmp_path, "run", "show", run_id).stderr
     done = appliance(tmp_path, "train", "--resume", run_id, "--json")
     assert done.returncode == 0, done.stderr
     printed = json.loads(done.stdout)
@@ -197,7 +223,9 @@ def test_a_run_survives_the_death_of_its_engine(tiny_model: Path, tmp_path: Path
     os.kill(wait_for_child(child.pid, "appliance.engine"), signal.SIGKILL)
     printed, told = child.communicate(timeout=120)
     assert child.returncode == 0, told
-    assert len(updates(Path(json.loads(printed)["folder"]))) == 4
+    folder = Path(json.loads(printed)["folder"])
+    assert len(updates(folder)) == 4
+    assert (folder / "events.jsonl").read_text().count('"engine.restarted"') == 1
 
 
 def wait_for_child(parent: int, module: str) -> int:

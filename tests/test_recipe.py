@@ -39,6 +39,7 @@ def test_a_resolved_recipe_reads_back_equal(tmp_path: Path) -> None:
 
 
 def test_paths_are_relative_to_the_recipe(tmp_path: Path) -> None:
+    (tmp_path / "model.gguf").touch()
     text = 'name = "x"\n[model]\ngguf = "model.gguf"\n[tasks]\npacks = ["./pack", "starter"]\n'
     recipe, _ = load_recipe(write(tmp_path, text))
     assert recipe.model.gguf == str(tmp_path / "model.gguf")
@@ -49,6 +50,14 @@ def test_paths_are_relative_to_the_recipe(tmp_path: Path) -> None:
     ("text", "told"),
     [
         (MINIMAL + "[grpo]\nupdats = 3\n", ["grpo.updats", "updates"]),
+        (MINIMAL.replace("small", "../../evil"), ["'name'", "letters, digits"]),
+        (MINIMAL.replace("small", ""), ["'name'"]),
+        (MINIMAL.replace("small", "a b"), ["'name'"]),
+        (MINIMAL.replace("small", "a" * 61), ["'name'", "60"]),
+        (MINIMAL.replace("starter", "startr"), ["model.gguf", "startr", "starter"]),
+        (MINIMAL.replace("starter", "."), ["model.gguf"]),
+        (MINIMAL + "[grpo]\nlearning_rate = nan\n", ["grpo.learning_rate", "finite"]),
+        (MINIMAL + "[budget]\nminutes = inf\n", ["budget.minutes", "finite"]),
         (MINIMAL + "[grpp]\nupdates = 3\n", ["grpp", "grpo"]),
         (MINIMAL + '[grpo]\nupdates = "three"\n', ["grpo.updates", "int"]),
         (MINIMAL + "[grpo]\nupdates = true\n", ["grpo.updates", "int"]),
@@ -75,3 +84,11 @@ def test_a_wrong_recipe_names_file_key_and_remedy(tmp_path: Path, text: str, tol
 def test_a_missing_recipe_is_a_clear_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no such file"):
         load_recipe(tmp_path / "absent.toml")
+
+
+def test_what_is_no_text_file_is_said_so(tmp_path: Path) -> None:
+    (tmp_path / "model.gguf").write_bytes(b"GGUF\xff\xfe")
+    with pytest.raises(ConfigError, match="not a text file"):
+        load_recipe(tmp_path / "model.gguf")
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load_recipe(tmp_path)

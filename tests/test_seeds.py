@@ -44,6 +44,16 @@ def test_the_mean_is_over_runs_within_a_task(reads: Reads) -> None:
     assert found.runs[0].seconds == 60.0
 
 
+def test_runs_that_are_not_several_seeds_of_one_recipe_are_refused(reads: Reads, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="twice"):
+        summarise(reads, ["r0", "r0"])
+    with Store(tmp_path / "store.db", tmp_path / "objects") as store:
+        recipe = {"grpo": {"updates": 3}, "seed": 4}
+        store.add_run("other", created=5.0, seed=4, recipe=recipe, folder=tmp_path)
+    with pytest.raises(UsageError, match="differ in grpo"):
+        summarise(reads, ["r0", "other"])
+
+
 def test_a_run_without_two_evaluations_is_refused(reads: Reads) -> None:
     with pytest.raises(UsageError, match="short"):
         summarise(reads, ["r0", "short"])

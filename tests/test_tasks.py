@@ -180,6 +180,12 @@ def test_pack_toml_is_strict(pack: Path) -> None:
     assert "did you mean 'licence'?" in caught.value.remedy
 
 
+def test_a_task_whose_pool_toml_has_another_name_does_not_vanish(pack: Path) -> None:
+    (pack / "digit_seven/pool.toml").rename(pack / "digit_seven/pool.tml")
+    with pytest.raises(TaskError, match=r"digit_seven: pool\.toml is missing"):
+        load_pack(pack)
+
+
 def test_an_empty_pack_is_refused(tmp_path: Path) -> None:
     (tmp_path / "pack.toml").write_text('name = "x"\nversion = "1.0.0"\nlicence = "Apache-2.0"\n')
     with pytest.raises(TaskError, match="no task"):
@@ -240,6 +246,7 @@ def test_a_task_is_found_by_key_and_by_folder() -> None:
     [
         ("judging/add_tow", "did you mean 'judging/add_two'?"),
         ("judging/../pack_tiny/digit_seven", "did you mean"),
+        ("add_two", "did you mean 'judging/add_two'?"),
         ("nothing", "known: "),
     ],
 )

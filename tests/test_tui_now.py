@@ -296,13 +296,16 @@ def test_one_table_of_keys_without_a_clash() -> None:
         ([0.0, 0.5, 1.0], 3, "▁▄█"),
         ([0.0, None, 1.0], 5, "▁·█"),
         ([1.0, 1.0], 5, "▄▄"),
+        ([0.0, 0.0], 5, "▁▁"),
         ([0.0, 0.0, 1.0, 1.0], 2, "▁█"),
         ([], 5, ""),
         ([1.0], 0, ""),
     ],
 )
 def test_sparkline(values: list[float | None], width: int, wanted: str) -> None:
-    low, high = (1.0, 1.0) if values == [1.0, 1.0] else (0.0, 1.0)
+    flat = len(set(values)) == 1 and len(values) == 2
+    low, high = (values[0], values[0]) if flat else (0.0, 1.0)
+    assert low is not None and high is not None
     assert sparkline(values, width, 1, UNICODE, low=low, high=high) == [wanted]
 
 

@@ -99,7 +99,8 @@ def _down(snapshot: Snapshot, now: float) -> Health | None:
     )
     if silent <= max(DOWN_S, 3 * longest):
         return None
-    return Health("down", f"recorded as running, but silent for {duration(silent)}; see `appliance run list`")
+    go_on = f"appliance train --resume {clean_line(snapshot.run['id']) if snapshot.run else 'RUN'}"
+    return Health("down", f"recorded as running, but silent for {duration(silent)}; go on with: {go_on}")
 
 
 def _degraded(snapshot: Snapshot, now: float) -> Health | None:

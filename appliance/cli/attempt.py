@@ -39,6 +39,8 @@ def list_attempts(
         found = {"as_of": time.time(), "attempts": rows, "total": total, "truncated": total > len(rows)}
         click.echo(json.dumps(found))
         return
+    if not rows:
+        click.echo("no attempt matches", err=True)
     for row in rows:
         reward = "   -" if row["reward"] is None else f"{row['reward']:4.2f}"
         click.echo(f"{reward}  {row['status'] or 'not judged':<19} {row['stop_reason']:<12} {row['id']}")

@@ -6,17 +6,28 @@ import base64
 import errno
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
 from appliance.clean import clean_bytes, clean_text
 from appliance.errors import NotFoundError, UsageError
 from appliance.sandbox.ending import JailResult, JailStatus
-from appliance.sandbox.policy import Limits, Policy
+from appliance.sandbox.policy import Limits, Policy, bounds
 
+F = TypeVar("F", bound=Callable[..., Any])
 _DEFAULTS = Limits()
+MAX_FILE_BYTES = 64 << 20
+
+
+def _limit(option: str, name: str, kind: Any, help: str) -> Callable[[F], F]:
+    """An option for one limit, bounded as the policy bounds it, so that a refusal names the option."""
+    low, high = bounds(name)
+    return click.option(
+        option, type=kind(low, high), default=getattr(_DEFAULTS, name), show_default=True, help=help
+    )
 
 
 @click.group(name="jail")
@@ -25,14 +36,10 @@ def command() -> None:
 
 
 @command.command("run", context_settings={"allow_interspersed_args": False})
-@click.option("--memory-mb", default=_DEFAULTS.memory_mb, show_default=True, help="Memory of the whole tree.")
-@click.option("--pids", default=_DEFAULTS.pids, show_default=True, help="Processes and threads at one time.")
-@click.option(
-    "--seconds", default=_DEFAULTS.wall_s, show_default=True, help="Limit of wall time and of CPU time."
-)
-@click.option(
-    "--disk-mb", default=_DEFAULTS.disk_mb, show_default=True, help="Size of each of /work, /tmp, /dev/shm."
-)
+@_limit("--memory-mb", "memory_mb", click.IntRange, "Memory of the whole tree.")
+@_limit("--pids", "pids", click.IntRange, "Processes and threads at one time.")
+@_limit("--seconds", "wall_s", click.FloatRange, "Limit of wall time and of CPU time.")
+@_limit("--disk-mb", "disk_mb", click.IntRange, "Size of each of /work, /tmp, /dev/shm.")
 @click.option("--file", "files", multiple=True, metavar="HOST:NAME", help="Put HOST read-only at /job/NAME.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
@@ -50,7 +57,9 @@ def run(
     """Run CMD in a fresh jail: no network, private /work, /tmp and /dev/shm, nothing of the host to write to.
 
     Its status is one of ok, exit, signal, timeout_cpu, timeout_wall, memory, output, processes, disk, denied, infra.
-    The exit code is 0 for every status but infra, which is the host's failure and gives 1.
+    The exit code is 0 for every status but infra, which is the host's failure and gives 1. A limit decides the
+    status only when it made the command fail: one that was met and survived is ok. A single busy thread meets
+    the wall limit, several together the CPU limit.
 
     In JSON, stdout and stderr are text; where the bytes are not UTF-8 they are shown with \\xNN escapes, and
     stdout_base64 or stderr_base64 holds them exactly. Both are capped.
@@ -76,6 +85,8 @@ def _read_file(spec: str) -> tuple[str, bytes]:
     try:
         if not Path(host).is_file():
             raise OSError(errno.ENOENT, "no such file, or not a regular one")
+        if Path(host).stat().st_size > MAX_FILE_BYTES:
+            raise OSError(errno.EFBIG, f"larger than {MAX_FILE_BYTES >> 20} MiB, the most a jail is given")
         return name, Path(host).read_bytes()
     except OSError as error:
         raise NotFoundError(

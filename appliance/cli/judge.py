@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from appliance.nouns import Verdict
+from appliance.nouns import Signal, Verdict
 
 
 @click.group(name="judge")
@@ -46,13 +46,23 @@ def run(
         context.exit(1)
 
 
+LAYER_OF = {"public_share": "quick", "hidden_share": "hidden"}
+"""Signal to the layer that measures it."""
+
+
+def _signal_line(name: str, signal: Signal, ran: set[str]) -> str:
+    """A share of cases that were never asked is not a measured 0 %."""
+    measured = LAYER_OF.get(name) is None or LAYER_OF[name] in ran
+    value = f"{signal.value:6.1%}" if measured else "not run"
+    return f"  {name:<13} {value}  ({signal.role})"
+
+
 def describe(verdict: Verdict) -> str:
     """The verdict in a few lines for a terminal; its candidate text is already escaped and capped."""
     worth = "no reward" if verdict.reward is None else f"reward {verdict.reward:.2f}"
     lines = [f"{verdict.task}: {verdict.status}, {worth}"]
-    lines += [
-        f"  {name:<13} {signal.value:6.1%}  ({signal.role})" for name, signal in verdict.signals.items()
-    ]
+    ran = {layer["name"] for layer in verdict.layers}
+    lines += [_signal_line(name, signal, ran) for name, signal in verdict.signals.items()]
     closed = [name for name, is_open in verdict.gates.items() if not is_open]
     lines += [f"  closed gates  {', '.join(closed)}"] if closed else []
     for item in verdict.evidence:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import sys
 from typing import Any
@@ -74,6 +75,11 @@ def run(arguments: list[str] | None = None) -> int:
         click.echo("appliance: interrupted", err=True)
         return EXIT_INTERRUPTED
     except BrokenPipeError:
+        return _silence_stdout()
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        click.echo(f"appliance: {error.strerror}", err=True)
         return _silence_stdout()
 
 

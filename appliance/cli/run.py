@@ -22,15 +22,16 @@ def command() -> None:
 )
 def list_runs(as_json: bool) -> None:
     """List the runs of this installation, newest first."""
+    from appliance.daemon.lock import is_held
     from appliance.paths import from_environment
     from appliance.store import Store
 
     paths = from_environment(os.environ)
-    rows = []
+    rows, alive = [], is_held(paths)
     if paths.store.exists():
         with Store(paths.store, paths.objects) as store:
             rows = [
-                _brief(row, store.evaluations(row["id"]), len(store.updates(row["id"])))
+                _brief(_true(row, alive), store.evaluations(row["id"]), len(store.updates(row["id"])))
                 for row in store.runs()
             ]
     if as_json:
@@ -52,14 +53,23 @@ def list_runs(as_json: bool) -> None:
 )
 def show(run_id: str, as_json: bool) -> None:
     """Print the report of RUN, made anew from the store."""
+    from appliance.clean import clean_line
+    from appliance.daemon.lock import is_held
+    from appliance.errors import StoreError
     from appliance.paths import from_environment
-    from appliance.report import write_report
+    from appliance.report import read_report, write_report
     from appliance.store import Store
 
     paths = from_environment(os.environ)
     with Store(paths.store, paths.objects) as store:
-        row = store.run(run_id)
-    report = write_report(paths.store, run_id, Path(row["folder"]))
+        row = _true(store.run(run_id), is_held(paths))
+    report = read_report(paths.store, run_id, Path(row["folder"]))
+    try:
+        write_report(paths.store, run_id, Path(row["folder"]))
+    except StoreError as error:
+        click.echo(f"the files of the report are not made anew: {clean_line(str(error))}", err=True)
+    if row["state"] == "died":
+        click.echo(f"the run died; go on with: appliance train --resume {clean_line(run_id)}", err=True)
     brief = {"run": run_id, "state": row["state"], "folder": row["folder"]}
     click.echo(json.dumps(brief | report.to_json()) if as_json else report.text)
 
@@ -83,6 +93,11 @@ def summary(run_ids: tuple[str, ...], as_json: bool) -> None:
     finally:
         reads.close()
     click.echo(json.dumps(asdict(found)) if as_json else found.text)
+
+
+def _true(row: dict[str, Any], alive: bool) -> dict[str, Any]:
+    """`row` with the state `died` where it says running and no run is going."""
+    return row | {"state": "died"} if row["state"] == "running" and not alive else row
 
 
 def _brief(row: dict[str, Any], evaluations: list[dict[str, Any]], updates: int) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import json
 import os
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 
@@ -16,7 +16,7 @@ from appliance.errors import EXIT_INTERRUPTED, UsageError
 
 
 class StopRequest:
-    """Ctrl-C once asks for a clean stop; a second time interrupts at once."""
+    """Ctrl-C (or a closed terminal) once asks for a clean stop; a second time interrupts at once."""
 
     def __init__(self) -> None:
         self.asked = False
@@ -28,13 +28,17 @@ class StopRequest:
         if self.asked:
             raise KeyboardInterrupt
         self.asked = True
-        click.echo("\nstopping cleanly; Ctrl-C again to stop at once", err=True)
+        with suppress(OSError):  # after a hang-up there is no terminal to tell
+            click.echo("\nstopping cleanly; Ctrl-C again to stop at once", err=True)
 
 
 @contextmanager
 def _interruptible() -> Iterator[StopRequest]:
     request = StopRequest()
-    before = {number: signal.signal(number, request.handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {
+        number: signal.signal(number, request.handle)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    }
     try:
         yield request
     finally:

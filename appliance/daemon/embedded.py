@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import time
 from collections.abc import Callable, Iterator
@@ -13,8 +12,16 @@ from typing import Any
 
 from appliance import checkpoints
 from appliance.config import Origins
+from appliance.daemon import lock
 from appliance.daemon.gear import Gear
-from appliance.errors import ApplianceError, ConfigError, IntegrityError, SandboxError, StoreError
+from appliance.errors import (
+    ApplianceError,
+    ConfigError,
+    IntegrityError,
+    SandboxError,
+    StoreError,
+    UsageError,
+)
 from appliance.journal import Journal, Listener
 from appliance.nouns import Task
 from appliance.paths import Paths
@@ -45,9 +52,17 @@ class Outcome:
 
 
 def wish_to_resume(paths: Paths, run_id: str) -> Wish:
-    """Read back what an earlier run was to do, from its folder. Raises NotFoundError, IntegrityError."""
+    """Read back what an earlier run was to do, from its folder.
+
+    Raises NotFoundError, IntegrityError, and UsageError for a run that is done.
+    """
     with Store(paths.store, paths.objects) as store:
         row = store.run(run_id)
+    if row["state"] == "finished":
+        raise UsageError(
+            f"{run_id} is finished; there is nothing to go on with",
+            remedy=f"appliance run show {run_id}, or start a new run",
+        )
     path = Path(row["folder"]) / "recipe.json"
     try:
         saved = json.loads(path.read_text(encoding="utf-8"))
@@ -67,7 +82,7 @@ def run(wish: Wish, paths: Paths, listeners: tuple[Listener, ...], stop: Callabl
 
     tasks = _load_tasks(wish.recipe)
     gguf = wish.recipe.model.gguf
-    with _single_run(paths), Store(paths.store, paths.objects) as store, Jails(paths) as jails:
+    with lock.single_run(paths), Store(paths.store, paths.objects) as store, Jails(paths) as jails:
         _prove_jails(jails)
         source = starter_model(paths) if gguf == "starter" else Path(gguf)
         base = prepare(source, paths.bases, lambda text: _tell(listeners, "base.preparing", text=text))
@@ -76,9 +91,9 @@ def run(wish: Wish, paths: Paths, listeners: tuple[Listener, ...], stop: Callabl
         journal = Journal(store, plan.run_id, plan.folder, time.time, listeners)
         try:
             with _closing_run(store, journal):
-                journal.event(
-                    "run.started", recipe_hash=wish.recipe.hash, seed=wish.recipe.seed, base=version
-                )
+                if not wish.resume:
+                    digest = wish.recipe.hash
+                    journal.event("run.started", recipe_hash=digest, seed=wish.recipe.seed, base=version)
                 _work(plan, Gear(paths, journal, base, jails), stop)
         except Stopped:
             return Outcome(plan.run_id, plan.folder, "stopped")
@@ -101,26 +116,6 @@ def _load_tasks(recipe: Recipe) -> tuple[Task, ...]:
                 )
             tasks[task.key] = task
     return tuple(tasks[key] for key in sorted(tasks))
-
-
-@contextmanager
-def _single_run(paths: Paths) -> Iterator[None]:
-    """One run at a time owns the data folder: the queue and the store have one writer."""
-    try:
-        paths.data.mkdir(parents=True, exist_ok=True)
-        stream = (paths.data / "run.lock").open("w")
-    except OSError as error:
-        raise StoreError(
-            f"{paths.data}: {error.strerror}", remedy="check the folder or set APPLIANCE_HOME"
-        ) from error
-    with stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise StoreError(
-                f"another run is going in {paths.data}", remedy="wait for it, stop it, or set APPLIANCE_HOME"
-            ) from None
-        yield
 
 
 def _open_run(wish: Wish, paths: Paths, store: Store, tasks: tuple[Task, ...], base_version: str) -> Plan:

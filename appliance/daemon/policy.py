@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,8 +28,9 @@ class Weights:
 class EnginePolicy:
     """Samples from the engine; restarts it with the published weights when it has died."""
 
-    def __init__(self, engine: Engine, base_version: str) -> None:
-        self.engine = engine
+    def __init__(self, engine: Engine, base_version: str, mended: Callable[[], None]) -> None:
+        """`mended` is called after the engine died and was started again."""
+        self.engine, self._tell_mended = engine, mended
         self._weights = Weights(None, base_version)
         self._mending = threading.Lock()
         self._halted = False
@@ -84,3 +85,4 @@ class EnginePolicy:
         with self._mending:
             if not self._halted and not self.engine.alive:
                 self.engine.restart()
+                self._tell_mended()

@@ -67,7 +67,10 @@ def load(folder: Path, adapter: Mapping[str, Any], optimiser: Any, identity: Ide
     _compare(folder, state, identity)
     for name, digest in state["sha256"].items():
         if _sha256(folder / name) != digest:
-            raise IntegrityError(f"{folder / name}: the file does not have the recorded SHA-256")
+            raise IntegrityError(
+                f"{folder / name}: the file does not have the recorded SHA-256",
+                remedy=f"delete {folder.parent} to resume from the checkpoint before it",
+            )
     tensors = [load_file(folder / name) for name in _TENSORS]
     with torch.no_grad():
         for name, values in adapter.items():

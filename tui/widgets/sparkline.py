@@ -48,7 +48,10 @@ def _mean(values: Values) -> float | None:
 
 
 def _level(value: float, low: float, high: float, top: int) -> int:
-    share = 0.5 if high <= low else (value - low) / (high - low)
+    flat = (
+        0.5 if value > 0 else 0.0
+    )  # a constant curve has no height of its own, but zero must not look like half
+    share = flat if high <= low else (value - low) / (high - low)
     return max(1, min(top, round(share * top)))
 
 
