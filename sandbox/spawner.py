@@ -106,10 +106,12 @@ def become(request: dict[str, list[str]]) -> None:
     for path in request["join"]:
         with open(path, "w") as file:
             file.write("0")
-    # A wake-up may come before nsjail has its handler; ignored signals stay ignored over exec.
+    # Ignored signals stay ignored over exec: what our caller ignores (nohup: SIGHUP) must not reach the candidate.
+    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+        with contextlib.suppress(OSError):
+            signal.signal(number, signal.SIG_DFL)
+    # A wake-up may come before nsjail has its handler.
     signal.signal(signal.SIGALRM, signal.SIG_IGN)
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     os.execve(request["argv"][0], request["argv"], {})
 
 

@@ -18,11 +18,25 @@ from appliance.sandbox.image import _reason
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_asks_for_a_clean_stop_and_a_second_interrupts(number: signal.Signals) -> None:
-    with train._interruptible() as stop:
-        os.kill(os.getpid(), number)
-        assert stop()
-        with pytest.raises(KeyboardInterrupt):
+    before = signal.signal(number, signal.SIG_DFL)  # the tests themselves may run under nohup
+    try:
+        with train._interruptible() as stop:
             os.kill(os.getpid(), number)
+            assert stop()
+            with pytest.raises(KeyboardInterrupt):
+                os.kill(os.getpid(), number)
+    finally:
+        signal.signal(number, before)
+
+
+def test_what_the_caller_ignores_stays_ignored() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with train._interruptible() as stop:
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert not stop()
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_a_full_output_is_one_line_and_no_traceback() -> None:

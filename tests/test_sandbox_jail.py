@@ -171,6 +171,16 @@ def test_signals_reach_a_command_as_by_default(jails: Jails) -> None:
     assert (blocked, ignored & 0x7FFF_FFFF) == (0, 0), result.stdout
 
 
+def test_what_the_caller_ignores_does_not_reach_a_command(tmp_path: Path) -> None:
+    command = "from appliance.cli.main import main; main(['jail', 'run', '--', 'grep', 'SigIgn', '/proc/self/status'])"
+    start = f"import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN); {command}"
+    environment = {**os.environ, "APPLIANCE_HOME": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", start], env=environment, capture_output=True, text=True, check=True
+    )
+    assert "0000000180000000" in done.stdout
+
+
 def test_many_jails_at_once_answer_for_themselves(jails: Jails) -> None:
     def one(number: int) -> tuple[bytes, bytes]:
         result = jails.run(["sh", "-c", f"cat /job/n; exit {number}"], QUICK, files={"n": b"%d" % number})

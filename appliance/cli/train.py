@@ -14,6 +14,8 @@ import click
 
 from appliance.errors import EXIT_INTERRUPTED, UsageError
 
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
 
 class StopRequest:
     """Ctrl-C (or a closed terminal) once asks for a clean stop; a second time interrupts at once."""
@@ -35,10 +37,9 @@ class StopRequest:
 @contextmanager
 def _interruptible() -> Iterator[StopRequest]:
     request = StopRequest()
-    before = {
-        number: signal.signal(number, request.handle)
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    }
+    # What the caller ignores stays ignored: under nohup a hang-up must not stop a run.
+    heard = [number for number in STOPPING if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, request.handle) for number in heard}
     try:
         yield request
     finally:
