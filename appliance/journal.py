@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -30,14 +31,18 @@ class Journal:
         """Append to the chain, to `events.jsonl`, and tell the listeners."""
         event = self.store.append_event(self.clock(), self.run_id, kind, os.getuid(), data)
         self._append("events.jsonl", asdict(event))
-        for listen in self.listeners:
-            listen(kind, data)
+        self._tell(kind, data)
 
     def live(self, **data: Any) -> None:
         """Say what is going on now; not kept."""
         self.store.set_live(self.run_id, self.clock(), data)
+        self._tell("live", data)
+
+    def _tell(self, kind: str, data: Mapping[str, Any]) -> None:
+        """A listener whose terminal or pipe is gone must not end the run."""
         for listen in self.listeners:
-            listen("live", data)
+            with suppress(OSError):
+                listen(kind, data)
 
     def update(self, step: int, started: float, metrics: Mapping[str, Any]) -> None:
         seconds = self.clock() - started

@@ -46,7 +46,8 @@ class Paths:
 def from_environment(env: Mapping[str, str]) -> Paths:
     """Return the folders that `env` (usually `os.environ`) asks for."""
     if home := env.get("APPLIANCE_HOME"):
-        return Paths(data=Path(home) / "data", cache=Path(home) / "cache")
+        root = Path(home).absolute()  # children of ours run in folders of their own
+        return Paths(data=root / "data", cache=root / "cache")
     user = Path(env.get("HOME", "/"))
     data = env.get("STATE_DIRECTORY") or Path(env.get("XDG_DATA_HOME") or user / ".local/share") / NAME
     cache = env.get("CACHE_DIRECTORY") or Path(env.get("XDG_CACHE_HOME") or user / ".cache") / NAME

@@ -7,13 +7,18 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from appliance.cli import judge, train
+from appliance.journal import Journal
 from appliance.nouns import Signal
+from appliance.paths import from_environment
 from appliance.sandbox.image import _reason
+from appliance.store import Store
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -51,6 +56,30 @@ def test_a_share_of_cases_that_were_not_asked_is_not_shown_as_measured() -> None
     signal_ = Signal(0.0, 0.0, 1.0, "core")
     assert "not run" in judge._signal_line("hidden_share", signal_, {"intake", "quick"})
     assert "0.0%" in judge._signal_line("hidden_share", signal_, {"intake", "quick", "hidden"})
+
+
+def test_a_task_cannot_steer_the_terminal(tmp_path: Path) -> None:
+    folder = tmp_path / "task"
+    shutil.copytree(Path(__file__).parent / "data" / "pack_tiny" / "digit_seven", folder)
+    (folder / "instruction.md").write_text("hi \033[31mred\033]0;title\007")
+    command = [sys.executable, "-m", "appliance", "task", "show", str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "red" in done.stdout
+    assert "\033" not in done.stdout and "\007" not in done.stdout
+
+
+def test_a_listener_whose_pipe_is_gone_does_not_end_a_run(tmp_path: Path) -> None:
+    def gone(kind: str, data: Mapping[str, object]) -> None:
+        raise BrokenPipeError
+
+    with Store(tmp_path / "store.db", tmp_path / "objects") as store:
+        Journal(store, "r", tmp_path, time.time, (gone,)).event("stage", step=1, stage="sample")
+        assert [event.kind for event in store.events("r")] == ["stage"]
+
+
+def test_a_relative_home_does_not_depend_on_where_a_child_runs() -> None:
+    paths = from_environment({"APPLIANCE_HOME": "some/home"})
+    assert paths.data.is_absolute() and paths.cache.is_absolute()
 
 
 def test_a_tree_that_cannot_be_copied_is_told_in_one_line() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -65,6 +66,23 @@ def test_a_step_and_a_score(learner: Learner) -> None:
     assert (metrics.updated, metrics.tokens) == (True, 3)
     assert metrics.max_abs_logratio < 1e-5
     assert learner.score(batch) != scored
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small disk needs root")
+def test_a_full_disk_is_told_as_one_and_the_learner_goes_on(
+    settings: LearnerSettings, tmp_path: Path
+) -> None:
+    """Also when the log lies on it, so that not even the traceback can be written."""
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(tmp_path)], check=True)
+    try:
+        with Learner(settings, tmp_path / "learner.log") as learner:
+            (tmp_path / "filler").write_bytes(b"x" * (shutil.disk_usage(tmp_path).free - 4096))
+            with pytest.raises(LearnerError) as caught:
+                learner.save(tmp_path / "checkpoint")
+            assert "free disk space" in caught.value.remedy
+            assert len(learner.score(BATCH)) == 2
+    finally:
+        subprocess.run(["umount", "--lazy", str(tmp_path)], check=True)
 
 
 def test_threads_are_answered_one_by_one(learner: Learner) -> None:

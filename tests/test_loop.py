@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -146,6 +147,34 @@ def test_a_finished_run_has_nothing_to_go_on_with(finished: tuple[Path, dict[str
     done = appliance(home, "train", "--resume", printed["run"])
     assert done.returncode == 2
     assert f"run show {printed['run']}" in done.stderr
+
+
+def test_a_copied_home_leaves_the_original_alone(
+    finished: tuple[Path, dict[str, Any]], tmp_path: Path
+) -> None:
+    home, printed = finished
+    shutil.copytree(home / "data", tmp_path / "data")
+    shown = json.loads(appliance(tmp_path, "run", "show", printed["run"], "--json").stdout)
+    assert tmp_path in Path(shown["folder"]).parents
+    shutil.rmtree(tmp_path / "data" / "runs" / printed["run"])
+    with Store(tmp_path / "data" / "store.db", tmp_path / "data" / "objects") as store:
+        store.set_run(printed["run"], state="stopped")
+    refused = appliance(tmp_path, "train", "--resume", printed["run"])
+    assert refused.returncode == 7
+    assert str(tmp_path) in refused.stderr
+
+
+def test_a_run_whose_checkpoints_are_gone_does_not_begin_anew(
+    finished: tuple[Path, dict[str, Any]], tiny_model: Path, tmp_path: Path
+) -> None:
+    home, printed = finished
+    shutil.copytree(home / "data", tmp_path / "data")
+    shutil.rmtree(tmp_path / "data" / "runs" / printed["run"] / "checkpoints")
+    with Store(tmp_path / "data" / "store.db", tmp_path / "data" / "objects") as store:
+        store.set_run(printed["run"], state="stopped")
+    refused = appliance(tmp_path, "train", "--resume", printed["run"])
+    assert refused.returncode == 7
+    assert "no checkpoint" in refused.stderr
 
 
 def test_a_report_is_shown_where_its_files_cannot_be_written(finished: tuple[Path, dict[str, Any]]) -> None:

@@ -35,7 +35,8 @@ def command(context: click.Context, names: tuple[str, ...], as_json: bool) -> No
     if as_json:
         click.echo(json.dumps({"ok": not failed, "checks": [asdict(check) for check in checks]}))
     else:
-        click.echo(f"failed: {', '.join(failed)}" if failed else "the main job can run here")
+        good = "what was named is in order" if names else "the main job can run here"
+        click.echo(f"failed: {', '.join(failed)}" if failed else good)
     context.exit(1 if failed else 0)
 
 

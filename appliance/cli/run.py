@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import time
-from pathlib import Path
 from typing import Any
 
 import click
@@ -63,14 +62,15 @@ def show(run_id: str, as_json: bool) -> None:
     paths = from_environment(os.environ)
     with Store(paths.store, paths.objects) as store:
         row = _true(store.run(run_id), is_held(paths))
-    report = read_report(paths.store, run_id, Path(row["folder"]))
+    folder = paths.runs / run_id  # not the recorded one: this home may be a copy
+    report = read_report(paths.store, run_id, folder)
     try:
-        write_report(paths.store, run_id, Path(row["folder"]))
+        write_report(paths.store, run_id, folder)
     except StoreError as error:
         click.echo(f"the files of the report are not made anew: {clean_line(str(error))}", err=True)
     if row["state"] == "died":
         click.echo(f"the run died; go on with: appliance train --resume {clean_line(run_id)}", err=True)
-    brief = {"run": run_id, "state": row["state"], "folder": row["folder"]}
+    brief = {"run": run_id, "state": row["state"], "folder": str(folder)}
     click.echo(json.dumps(brief | report.to_json()) if as_json else report.text)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from appliance.clean import clean_line, clean_text
 from appliance.errors import UsageError
 from appliance.nouns import Task
 
@@ -82,8 +83,8 @@ def show(task: str, packs: tuple[Path, ...], as_json: bool) -> None:
         "task_hash",
         "folder",
     ):
-        click.echo(f"{name:<13} {row[name]}")
-    click.echo(f"\n{found.statement}\n\n{found.start}")
+        click.echo(f"{name:<13} {clean_line(str(row[name]))}")
+    click.echo(clean_text(f"\n{found.statement}\n\n{found.start}"))
 
 
 @command.command("check")

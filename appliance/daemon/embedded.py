@@ -63,7 +63,7 @@ def wish_to_resume(paths: Paths, run_id: str) -> Wish:
             f"{run_id} is finished; there is nothing to go on with",
             remedy=f"appliance run show {run_id}, or start a new run",
         )
-    path = Path(row["folder"]) / "recipe.json"
+    path = paths.runs / run_id / "recipe.json"  # not the recorded folder: this home may be a copy
     try:
         saved = json.loads(path.read_text(encoding="utf-8"))
         return Wish(recipe_from_json(saved["recipe"], str(path)), Origins(saved["origins"]), resume=run_id)
@@ -121,7 +121,7 @@ def _load_tasks(recipe: Recipe) -> tuple[Task, ...]:
 def _open_run(wish: Wish, paths: Paths, store: Store, tasks: tuple[Task, ...], base_version: str) -> Plan:
     created = time.time()
     run_id = wish.resume or _new_id(wish.recipe, store, created)
-    folder = Path(store.run(run_id)["folder"]) if wish.resume else paths.runs / run_id
+    folder = paths.runs / run_id
     train_tasks = tuple(task for task in tasks if task.split == "train")
     eval_tasks = tuple(task for task in tasks if task.split == "eval")
     plan = Plan(run_id, wish.recipe, folder, base_version, train_tasks, eval_tasks)
@@ -208,6 +208,11 @@ def _work(plan: Plan, gear: Gear, stop: Callable[[], bool]) -> None:
         crew = start_crew(stack, plan, gear, stop)
         restored = checkpoints.newest(plan.folder)
         first = 1
+        if restored is None and journal.store.updates(plan.run_id):
+            raise IntegrityError(
+                f"{plan.folder}/checkpoints holds no checkpoint, but updates of this run are recorded",
+                remedy="put the checkpoints back, or start a new run",
+            )
         if restored:
             crew.learner.load(restored.learner)
             crew.publish(

@@ -11,9 +11,12 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO
+
+from safetensors import SafetensorError
 
 from appliance import frames
 from appliance.errors import ApplianceError
@@ -21,7 +24,16 @@ from appliance.learn.settings import LearnerSettings
 from appliance.learn.worker import Worker
 from appliance.nouns import Sample
 
-_FAULTS = (ArithmeticError, LookupError, MemoryError, OSError, RuntimeError, TypeError, ValueError)
+_FAULTS = (
+    ArithmeticError,
+    LookupError,
+    MemoryError,
+    OSError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    SafetensorError,
+)
 """What torch, safetensors and gguf raise."""
 
 
@@ -39,8 +51,10 @@ def serve(requests: BinaryIO, replies: BinaryIO) -> None:
         except ApplianceError as error:
             frames.write(replies, _refusal(error.kind, error.message, error.remedy))
         except _FAULTS as error:
-            traceback.print_exc()
-            frames.write(replies, _refusal("learner", f"{type(error).__name__}: {error}", ""))
+            with suppress(OSError):  # the log may lie on the disk that is full
+                traceback.print_exc()
+            remedy = "free disk space; the run resumes" if "No space left" in str(error) else ""
+            frames.write(replies, _refusal("learner", f"{type(error).__name__}: {error}", remedy))
 
 
 def main() -> None:
