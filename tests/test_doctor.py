@@ -86,7 +86,7 @@ def test_a_person_reads_verdict_name_detail_and_outcome(tmp_path: Path) -> None:
     environment = {**os.environ, "APPLIANCE_HOME": str(tmp_path)}
     run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
     first, last = run.stdout.splitlines()
-    assert first.startswith("ok    kernel") and last == "the main job can run here"
+    assert first.startswith("ok    kernel") and last == "what was named is in order"
 
 
 # The host.
