@@ -130,6 +130,7 @@ def test_options_of_the_command_stay_its_own(home: Path) -> None:
         (["--pids", "0", "--", "true"], 2, "--pids': 0 is not in the range"),
         (["--memory-mb", "0", "--", "true"], 2, "--memory-mb': 0 is not in the range"),
         (["--seconds", "nan", "--", "true"], 2, "nan"),
+        (["--file", f"{__file__}:x", "--file", f"{__file__}:x", "--", "true"], 2, "x is given twice"),
         (["--file", "nocolon", "--", "true"], 2, "HOST:NAME"),
         (["--file", "/no/such/file:x", "--", "true"], 4, "/no/such/file"),
         (["--file", "/dev/zero:x", "--", "true"], 4, "/dev/zero"),

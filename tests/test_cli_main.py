@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,6 +16,8 @@ from pathlib import Path
 import pytest
 
 from appliance.cli import judge, train
+from appliance.daemon import lock
+from appliance.errors import StoreError
 from appliance.journal import Journal
 from appliance.nouns import Signal
 from appliance.paths import from_environment
@@ -75,6 +79,21 @@ def test_a_listener_whose_pipe_is_gone_does_not_end_a_run(tmp_path: Path) -> Non
     with Store(tmp_path / "store.db", tmp_path / "objects") as store:
         Journal(store, "r", tmp_path, time.time, (gone,)).event("stage", step=1, stage="sample")
         assert [event.kind for event in store.events("r")] == ["stage"]
+
+
+def test_asking_whether_a_run_is_going_does_not_stop_one_from_starting(tmp_path: Path) -> None:
+    paths = from_environment({"APPLIANCE_HOME": str(tmp_path)})
+    assert not lock.is_held(paths)
+    with lock.single_run(paths):
+        assert lock.is_held(paths)
+        with pytest.raises(StoreError, match="another run"), lock.single_run(paths):
+            pass
+    with (paths.data / "run.lock").open() as asking:
+        fcntl.flock(asking, fcntl.LOCK_SH)
+        threading.Timer(0.1, lambda: fcntl.flock(asking, fcntl.LOCK_UN)).start()
+        with lock.single_run(paths):
+            assert lock.is_held(paths)
+    assert not lock.is_held(paths)
 
 
 def test_a_relative_home_does_not_depend_on_where_a_child_runs() -> None:

@@ -58,8 +58,8 @@ def run(
 
     Its status is one of ok, exit, signal, timeout_cpu, timeout_wall, memory, output, processes, disk, denied, infra.
     The exit code is 0 for every status but infra, which is the host's failure and gives 1. A limit decides the
-    status only when it made the command fail: one that was met and survived is ok. A single busy thread meets
-    the wall limit, several together the CPU limit.
+    status only when it made the command fail: one that was met and survived is ok. One busy thread may meet
+    either of the two time limits first.
 
     In JSON, stdout and stderr are text; where the bytes are not UTF-8 they are shown with \\xNN escapes, and
     stdout_base64 or stderr_base64 holds them exactly. Both are capped.
@@ -68,12 +68,22 @@ def run(
     from appliance.sandbox.client import Jails
 
     limits = Limits(memory_mb=memory_mb, pids=pids, cpu_s=seconds, wall_s=seconds, disk_mb=disk_mb)
-    contents = dict(_read_file(spec) for spec in files)
+    contents = _contents(files)
     with Jails(from_environment(os.environ)) as jails:
         result = jails.run(command, Policy(limits), files=contents)
     click.echo(json.dumps(to_json(result)) if as_json else describe(result))
     if result.status is JailStatus.infra:
         context.exit(1)
+
+
+def _contents(files: tuple[str, ...]) -> dict[str, bytes]:
+    """Name to bytes; a name that is given twice would silently lose a file."""
+    contents: dict[str, bytes] = {}
+    for name, body in map(_read_file, files):
+        if name in contents:
+            raise UsageError(f"--file: the name {name} is given twice", remedy="give every file its own name")
+        contents[name] = body
+    return contents
 
 
 def _read_file(spec: str) -> tuple[str, bytes]:

@@ -63,10 +63,10 @@ def show(run_id: str, as_json: bool) -> None:
     with Store(paths.store, paths.objects) as store:
         row = _true(store.run(run_id), is_held(paths))
     folder = paths.runs / run_id  # not the recorded one: this home may be a copy
-    report = read_report(paths.store, run_id, folder)
     try:
-        write_report(paths.store, run_id, folder)
+        report = write_report(paths.store, run_id, folder)
     except StoreError as error:
+        report = read_report(paths.store, run_id, folder)
         click.echo(f"the files of the report are not made anew: {clean_line(str(error))}", err=True)
     if row["state"] == "died":
         click.echo(f"the run died; go on with: appliance train --resume {clean_line(run_id)}", err=True)
