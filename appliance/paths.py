@@ -52,3 +52,14 @@ def from_environment(env: Mapping[str, str]) -> Paths:
     data = env.get("STATE_DIRECTORY") or Path(env.get("XDG_DATA_HOME") or user / ".local/share") / NAME
     cache = env.get("CACHE_DIRECTORY") or Path(env.get("XDG_CACHE_HOME") or user / ".cache") / NAME
     return Paths(data=Path(data), cache=Path(cache))
+
+
+def runtime_folder(env: Mapping[str, str], *, root: bool) -> Path:
+    """Where sockets lie: gone after a restart, and nobody else's to write to."""
+    if home := env.get("APPLIANCE_HOME"):
+        return Path(home).absolute() / "run"
+    if folder := env.get("RUNTIME_DIRECTORY"):
+        return Path(folder)
+    if folder := env.get("XDG_RUNTIME_DIR") or ("/run" if root else ""):
+        return Path(folder, NAME)
+    return Path(env.get("HOME", "/"), ".cache", NAME)

@@ -1,0 +1,41 @@
+"""`appliance jailer`: the process that starts jails for others."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+
+@click.command(name="jailer")
+@click.option(
+    "--socket",
+    "path",
+    type=click.Path(path_type=Path),
+    help="Where to listen. [default: run/jailer.sock below APPLIANCE_HOME, or in the runtime folder]",
+)
+@click.option(
+    "--max-jails", type=click.IntRange(1, 900), default=64, show_default=True, help="Jails at once."
+)
+@click.option(
+    "--grace",
+    type=click.FloatRange(0, 3600),
+    default=5.0,
+    show_default=True,
+    help="Seconds that running jails are given at the end.",
+)
+@click.option("--warm", is_flag=True, help="Keep jails ready, forked from a preloaded interpreter.")
+def command(path: Path | None, max_jails: int, grace: float, warm: bool) -> None:
+    """Start jails for every process that may write to the socket: its owner, root, and the socket's group.
+
+    It runs until it gets SIGTERM or an interrupt, and then ends with exit code 0. A jail ends with the connection of
+    the client that asked for it. Beyond --max-jails a request is refused with a time to try again, never queued.
+    What a predecessor that crashed left behind is removed at the start.
+    """
+    from appliance.paths import from_environment
+    from appliance.sandbox.jailer import serve
+    from appliance.sandbox.seat import default_path
+
+    paths = from_environment(os.environ)
+    serve(paths, path or default_path(os.environ), most=max_jails, grace_s=grace, warm=warm)
