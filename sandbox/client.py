@@ -9,31 +9,55 @@ from __future__ import annotations
 import os
 import select
 import threading
+import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from types import TracebackType
 
 from appliance.errors import SandboxError
 from appliance.paths import Paths
+from appliance.sandbox.auditing import AuditReport, Recording
+from appliance.sandbox.cell import AuditedMaker, Cell, ColdMaker, Host, Shape
 from appliance.sandbox.cgroups import nursery
+from appliance.sandbox.changes import Snapshot
 from appliance.sandbox.ending import JailResult, JailStatus
 from appliance.sandbox.host import likely_problem
-from appliance.sandbox.image import own_interpreter, prepare
-from appliance.sandbox.jail import Host, Jail, order
+from appliance.sandbox.image import Image, own_interpreter, prepare
+from appliance.sandbox.images import store as images
+from appliance.sandbox.jail import Jail
 from appliance.sandbox.launcher import Launcher
 from appliance.sandbox.nsjail import nsjail_binary
+from appliance.sandbox.order import Order, order
 from appliance.sandbox.policy import Policy
+from appliance.sandbox.pool import Pool
+from appliance.sandbox.session import IDLE_S, Session
 from appliance.sandbox.uids import Identities
+
+GRAVEDIGGERS = 2
+FAREWELL_S = 0.25
+GRAVE_S = 0.01
+"""Long enough that every gravedigger takes one: what was before it is done."""
 
 __all__ = ["Conversation", "JailResult", "JailStatus", "Jails"]
 
 
 class Jails:
-    """The direct client. Nothing is started before the first jail is."""
+    """The direct client. Nothing is started before the first jail is.
 
-    def __init__(self, paths: Paths) -> None:
-        self._paths = paths
+    `warm`: keep jails ready, forked from a preloaded interpreter. The first one costs more, the rest a tenth.
+    """
+
+    def __init__(self, paths: Paths, *, warm: bool = False, image: str = "") -> None:
+        """`image`: a name or a digest of the image store; empty is this host's own."""
+        self._paths, self._warm, self._image = paths, warm, image
+        self._held = ExitStack()
         self._lock = threading.Lock()
         self._host: Host | None = None
+        self._pool: Pool | None = None
+        self._reduced = ""
+        self.cold_because = ""
+        """Why jails are not warm although they were to be."""
 
     def run(
         self,
@@ -44,30 +68,76 @@ class Jails:
         stdin: bytes = b"",
     ) -> JailResult:
         """Run `command` to its end. `files` lie read-only below /job; the working folder is /work."""
+        jail = self.start(order(command, policy, files, stdin))
+        return explained(jail, jail.supervise())
+
+    def audit(
+        self,
+        command: Sequence[str],
+        policy: Policy,
+        *,
+        files: Mapping[str, bytes] | None = None,
+        stdin: bytes = b"",
+    ) -> tuple[JailResult, AuditReport]:
+        """Run `command` under trace and say what it did: slower, and to be read, not to be judged by."""
         wanted = order(command, policy, files, stdin)
-        jail = Jail(self._ready(), wanted, conversing=False)
-        return _explained(jail, jail.supervise())
+        with Recording() as recording:
+            shape, maker = Shape.of(policy.limits), AuditedMaker(recording.fd)
+            jail = Jail(Cell(self._fit(policy), policy.limits, shape, maker), wanted)
+            return explained(jail, jail.supervise()), recording.read()
 
     def open(
         self, command: Sequence[str], policy: Policy, *, files: Mapping[str, bytes] | None = None
     ) -> Conversation:
         """Start `command` and talk to it over the descriptors it finds in APPLIANCE_CHANNEL."""
-        wanted = order(command, policy, files)
-        return Conversation(Jail(self._ready(), wanted, conversing=True))
+        return Conversation(self.start(order(command, policy, files), conversing=True))
+
+    def start(self, wanted: Order, *, conversing: bool = False) -> Jail:
+        """A jail that carries out an order; whoever starts it supervises it."""
+        return Jail(self._cell(wanted.policy, conversing=conversing), wanted)
+
+    def session(
+        self, policy: Policy, start: Mapping[str, bytes] | Snapshot | None = None, *, idle_s: float = IDLE_S
+    ) -> Session:
+        """A jail for many commands whose /work begins as `start`. The policy's limits hold for each command.
+
+        It ends by itself when no command comes for `idle_s` seconds.
+        """
+        pool = self._pooled(self._fit(policy))
+        shape = Shape.of(policy.limits, idle_s=idle_s)
+        return Session(lambda tree: pool.make(policy.limits, shape, tree), policy, start)
+
+    def waiting(self) -> list[Cell]:
+        """Warm jails that wait for an order, to be looked at."""
+        pool = self._pool
+        return pool.waiting() if pool else []
+
+    def rest(self) -> None:
+        """Wait until jails that ended are gone to the last trace, and keep none ready until the next order."""
+        if self._pool is not None:
+            self._pool.rest()
+        if self._host is not None:
+            for grave in [self._host.gravedigger.submit(time.sleep, GRAVE_S) for _ in range(GRAVEDIGGERS)]:
+                grave.result()
 
     @property
     def live(self) -> int:
-        """Jails of this client that are running now."""
-        host = self._host
-        return host.identities.live if host else 0
+        """Jails of this client that are running now; those that wait for an order do not count."""
+        host, pool = self._host, self._pool
+        return host.identities.live - (len(pool.waiting()) if pool else 0) if host else 0
 
     def close(self) -> None:
         """End every jail of this client."""
         with self._lock:
             host, self._host = self._host, None
+            pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.close()
         if host is not None:
+            host.gravedigger.shutdown()
             host.launcher.close()
             host.identities.close()
+        self._held.close()
 
     def __enter__(self) -> Jails:
         return self
@@ -77,22 +147,59 @@ class Jails:
     ) -> None:
         self.close()
 
-    def _ready(self) -> Host:
+    def prepare_host(self) -> Host:
+        """Do now what the first jail would wait for."""
         with self._lock:
             if self._host is None:
-                self._host = _prepare_host(self._paths)
+                image = self._hold_image()
+                found, self._reduced = nursery()
+                if found is not None:
+                    found.sweep()
+                graves = ThreadPoolExecutor(GRAVEDIGGERS, thread_name_prefix="jail graves")
+                self._host = Host(
+                    Launcher(image.root), image, found, Identities(), nsjail_binary().path, graves
+                )
             return self._host
 
+    def _hold_image(self) -> Image:
+        """The image, kept from being collected while we are open."""
+        if self._image:
+            return self._held.enter_context(images.use(self._paths.images, self._image))
+        image = prepare(self._paths.images, own_interpreter())
+        self._held.enter_context(images.hold(image))
+        return image
 
-def _prepare_host(paths: Paths) -> Host:
-    image = prepare(paths.images, own_interpreter())
-    found, _ = nursery()
-    if found is not None:
-        found.sweep()
-    return Host(Launcher(image.root), image, found, Identities(), nsjail_binary().path)
+    def _fit(self, policy: Policy) -> Host:
+        """The host, unless the policy is strict and limits cannot be had here."""
+        host = self.prepare_host()
+        if policy.strict and (host.nursery is None or not host.nursery.swap_limited):
+            raise SandboxError(
+                f"limits are reduced here and the policy is strict: {self._reduced or 'swap cannot be limited'}",
+                remedy="run as root or in a delegated cgroup (appliance doctor cgroup), or without strict",
+            )
+        return host
+
+    def _cell(self, policy: Policy, *, conversing: bool) -> Cell:
+        host = self._fit(policy)
+        shape = Shape.of(policy.limits, conversing=conversing)
+        if self._warm:
+            try:
+                return self._pooled(host).take(policy.limits, shape)
+            except SandboxError as error:
+                if self._pool is not None:
+                    raise
+                # No zygote on this host: each jail by its own nsjail is slower and just as good.
+                self._warm, self.cold_because = False, error.message
+        return Cell(host, policy.limits, shape, ColdMaker())
+
+    def _pooled(self, host: Host) -> Pool:
+        with self._lock:
+            if self._pool is None:
+                self._pool = Pool(host)
+            return self._pool
 
 
-def _explained(jail: Jail, result: JailResult) -> JailResult:
+def explained(jail: Jail, result: JailResult) -> JailResult:
     """A jail that never got as far as its command: the host's reason, when one is known, as an error."""
     if result.status is JailStatus.infra and not jail.started:
         problem = likely_problem()
@@ -144,13 +251,16 @@ class Conversation:
         if self._open:
             self._open = False
             os.close(self._channel.write)
+            if self._at_end:
+                # The peer is gone: what it ended with is on its way.
+                self._thread.join(FAREWELL_S)
             self._jail.stop()
             self._thread.join()
             os.close(self._channel.read)
         if self._failure is not None:
             raise self._failure
         assert self._result is not None
-        return _explained(self._jail, self._result)
+        return explained(self._jail, self._result)
 
     def __enter__(self) -> Conversation:
         return self

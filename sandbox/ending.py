@@ -70,7 +70,7 @@ class JailResult:
     stdout: bytes
     stderr: bytes
     limits: Literal["full", "reduced"]
-    """`reduced`: no cgroup was available, so memory and CPU time are limited per process only."""
+    """`reduced`: without a cgroup memory and CPU time are limited per process only; or swap is not limited."""
     detail: str = ""
 
 

@@ -16,8 +16,6 @@ from appliance.errors import SandboxError, UsageError
 MAX_FILES = 4096
 MAX_BYTES = 64 << 20
 MAX_NAME = 255
-NOTHING = "none"
-"""The stage's own empty folder, for jobs without files."""
 
 
 def check_files(files: Mapping[str, bytes]) -> None:
@@ -36,11 +34,18 @@ def check_files(files: Mapping[str, bytes]) -> None:
                 raise UsageError(f"{str(parent)!r} is both a file and the folder of {name!r}")
 
 
-def write_job(jobs_fd: int, name: str, files: Mapping[str, bytes]) -> None:
-    """Make the folder `name` and its files, readable and executable by every uid."""
-    made = {""}
+def make_job(jobs_fd: int, name: str) -> None:
+    """Make the folder of a job, readable by every uid; its files may come later."""
     try:
         _make_folder(jobs_fd, name)
+    except OSError as error:
+        raise _unwritten(error) from error
+
+
+def write_files(jobs_fd: int, name: str, files: Mapping[str, bytes]) -> None:
+    """Write a job's files into its folder, readable and executable by every uid."""
+    made = {""}
+    try:
         for path, body in files.items():
             for parent in reversed(PurePosixPath(path).parents[:-1]):
                 if str(parent) not in made:
@@ -48,9 +53,11 @@ def write_job(jobs_fd: int, name: str, files: Mapping[str, bytes]) -> None:
                     _make_folder(jobs_fd, f"{name}/{parent}")
             _write_file(jobs_fd, f"{name}/{path}", body)
     except OSError as error:
-        raise SandboxError(
-            f"cannot write the files of a jail: {error}", remedy="free memory or disk"
-        ) from error
+        raise _unwritten(error) from error
+
+
+def _unwritten(error: OSError) -> SandboxError:
+    return SandboxError(f"cannot write the files of a jail: {error}", remedy="free memory or disk")
 
 
 def remove_job(jobs_fd: int, name: str) -> None:

@@ -20,11 +20,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from appliance.errors import SandboxError
+from appliance.sandbox.cgroups import birth
 
 MESSAGE_BYTES = 192 * 1024
 STAGE = "/run/user"
 """Where, under root, the helper's own mount namespace keeps image and jobs; the host's folder stays as it is."""
 START_PATIENCE_S = 30.0
+FOLDER = "appliance-jails"
+"""Of a stage without root, with the identity of its owner behind it: the janitor removes those of the dead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +90,9 @@ class Launcher:
         # The default buffer of some hosts is smaller than our largest message.
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2 * MESSAGE_BYTES)
         private = os.geteuid() == 0
-        self._folder = "" if private else tempfile.mkdtemp(prefix="appliance-jails-")
+        self._folder = (
+            "" if private else tempfile.mkdtemp(prefix=f"{FOLDER}-{os.getpid()}-{birth(os.getpid())}-")
+        )
         script = Path(__file__).with_name("spawner.py")
         options = ["-I", "-S", "-X", "utf8", str(script), str(theirs.fileno())]
         mode = "private" if private else "shared"

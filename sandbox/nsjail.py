@@ -26,8 +26,12 @@ KNOWN_HASHES: dict[str, str] = {
 }
 """SHA-256 of bundled binaries that the tests have run with."""
 
-LOG_FD, RECORD_FD, CHANNEL_READ_FD, CHANNEL_WRITE_FD = 3, 4, 5, 6
+LOG_FD, CONTROL_FD, CHANNEL_READ_FD, CHANNEL_WRITE_FD = 3, 4, 5, 6
 """Descriptor numbers nsjail is started with; the first stays its own, the second the init's."""
+
+ZYGOTE_IDS = 10_000
+"""Where the reserved uids begin inside a zygote's outer jail."""
+_FIXED_RLIMITS = {"core": "0", "stack": "soft", "memlock": "64", "rtprio": "0"}
 
 INSIDE_ID = 1000
 WORK, JOB = "/work", "/job"
@@ -76,13 +80,11 @@ def arguments(
     binary: Path, image: Image, job: str, limits: Limits, identity: Identity, *, enforced: bool, channel: bool
 ) -> list[str]:
     """nsjail's command line up to the program it runs. `enforced`: a cgroup holds memory and processes."""
-    passed = (RECORD_FD, CHANNEL_READ_FD, CHANNEL_WRITE_FD) if channel else (RECORD_FD,)
+    passed = (CONTROL_FD, CHANNEL_READ_FD, CHANNEL_WRITE_FD) if channel else (CONTROL_FD,)
     return [
-        str(binary),
-        *("--mode", "o", "--quiet", "--log_fd", str(LOG_FD)),
+        *_start(binary, image),
         *("--user", f"{INSIDE_ID}:{identity.uid}:1", "--group", f"{INSIDE_ID}:{identity.gid}:1"),
-        *("--hostname", "jail", "--cwd", WORK, "--nice_level", "0"),
-        *("--time_limit", str(math.ceil(limits.wall_s) + LAUNCH_SLACK_S)),
+        *("--cwd", WORK, "--time_limit", str(math.ceil(limits.wall_s) + LAUNCH_SLACK_S)),
         *_mounts(image, job, limits),
         *_rlimits(limits, enforced),
         *("--seccomp_string", policy_text(platform.machine())),
@@ -91,17 +93,50 @@ def arguments(
     ]
 
 
+def zygote_arguments(
+    binary: Path, image: Image, jobs: str, identity: Identity, reserved: tuple[int, int] | None
+) -> list[str]:
+    """The command line of the outer jail. `reserved`: first and count of the uids it may give to inner jails.
+
+    It shows what a jail sees, without places to write, and with the folders of all jobs. Of the capabilities in its
+    own user namespace it keeps the two that map ids, and those only when there are ids to map.
+    """
+    ids = [f"{INSIDE_ID}:{identity.uid}:1"]
+    ids += [f"{ZYGOTE_IDS}:{first}:{count}" for first, count in ([reserved] if reserved else [])]
+    groups = [f"{INSIDE_ID}:{identity.gid}:1", *ids[1:]]
+    unlimited = ("as", "cpu", "fsize", "nproc")
+    return [
+        *_start(binary, image),
+        *_repeated("--user", ids),
+        *_repeated("--group", groups),
+        *_repeated("--cap", ["CAP_SETUID", "CAP_SETGID"] if reserved else []),
+        *("--cwd", "/", "--time_limit", "0", "--proc_rw", "--env", "LANG=C.UTF-8"),
+        *_visible(image, jobs),
+        *_repeated_pairs({**dict.fromkeys(unlimited, "hard"), "nofile": "4096", **_FIXED_RLIMITS}),
+        *("--seccomp_string", policy_text(platform.machine(), building=True)),
+        *("--pass_fd", str(CONTROL_FD)),
+        "--",
+    ]
+
+
+def _start(binary: Path, image: Image) -> list[str]:
+    return [
+        str(binary),
+        *("--mode", "o", "--quiet", "--log_fd", str(LOG_FD)),
+        *("--hostname", "jail", "--nice_level", "0", "--chroot", image.root),
+    ]
+
+
 def _mounts(image: Image, job: str, limits: Limits) -> list[str]:
     """Everything a jail can see: the image, what it binds, five devices, its job, three private folders."""
     room = f"size={limits.disk_mb << 20},nr_inodes={limits.inodes}"
     private = [f"none:{path}:tmpfs:{room},mode={_mode(path)}" for path in WRITABLE]
+    return [*_visible(image, job), *_repeated("--mount", private)]
+
+
+def _visible(image: Image, job: str) -> list[str]:
     binds = [f"{source}:{target}" for source, target in image.binds] + [f"{job}:{JOB}"]
-    return [
-        *("--chroot", image.root),
-        *_repeated("--bindmount_ro", binds),
-        *_repeated("--bindmount", list(DEVICES)),
-        *_repeated("--mount", private),
-    ]
+    return [*_repeated("--bindmount_ro", binds), *_repeated("--bindmount", list(DEVICES))]
 
 
 def _mode(path: str) -> str:
@@ -114,17 +149,18 @@ def _rlimits(limits: Limits, enforced: bool) -> list[str]:
     processes = "soft" if enforced else str(limits.pids + 2)
     table = {
         "as": memory,
-        "core": "0",
         # A backstop behind the limit on the tree; the kernel counts whole seconds.
         "cpu": str(math.ceil(limits.cpu_s) + (1 if enforced else 0)),
         "fsize": str(limits.disk_mb),
         "nofile": "1024",
         "nproc": processes,
-        "stack": "soft",
-        "memlock": "64",
-        "rtprio": "0",
+        **_FIXED_RLIMITS,
     }
-    return [part for name, value in table.items() for part in (f"--rlimit_{name}", value)]
+    return _repeated_pairs(table)
+
+
+def _repeated_pairs(rlimits: dict[str, str]) -> list[str]:
+    return [part for name, value in rlimits.items() for part in (f"--rlimit_{name}", value)]
 
 
 def _repeated(option: str, values: Sequence[str]) -> list[str]:

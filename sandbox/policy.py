@@ -22,7 +22,10 @@ _BOUNDS: dict[str, tuple[float, float]] = {
     "disk_mb": (1, 1 << 16),
     "inodes": (16, 1 << 24),
     "output_kb": (1, 1 << 20),
+    "cpus": (0, 4096),
 }
+SMALLEST_CPUS = 0.01
+_CPUSET = re.compile(r"\d+(-\d+)?(,\d+(-\d+)?)*")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -43,10 +46,21 @@ class Limits:
     """Files and folders in each of the three."""
     output_kb: int = 256
     """Bytes on each of stdout and stderr."""
+    cpus: float = 0.0
+    """Processors' worth of CPU time per second; 0 is no quota."""
+    cpuset: str = ""
+    """Processors the tree may run on, such as `0-1,3`; empty is all of them."""
 
     def __post_init__(self) -> None:
         for known in fields(self):
-            _check_bound(known.name, getattr(self, known.name))
+            if known.name != "cpuset":
+                _check_bound(known.name, getattr(self, known.name))
+        if 0 < self.cpus < SMALLEST_CPUS:
+            raise UsageError(
+                f"limit cpus = {self.cpus!r} is below {SMALLEST_CPUS:g}, the least the kernel takes"
+            )
+        if self.cpuset and not _CPUSET.fullmatch(self.cpuset):
+            raise UsageError(f"limit cpuset = {self.cpuset!r} is not a list of processors such as 0-1,3")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +69,8 @@ class Policy:
 
     limits: Limits = field(default_factory=Limits)
     env: tuple[tuple[str, str], ...] = ()
+    strict: bool = False
+    """Refuse to start where limits would be reduced, instead of saying so in the result."""
 
     def __post_init__(self) -> None:
         for name, value in self.env:

@@ -27,15 +27,16 @@ import signal
 import socket
 import sys
 import time
+from typing import Any
 
 MESSAGE_BYTES = 192 * 1024
-MAX_FDS = 8
+MAX_FDS = 16
 LOG_FD = 3
 OUT_OF_THE_WAY = 64
 TICK_MS = 1000
 END_PATIENCE_S = 5.0
 
-PR_SET_CHILD_SUBREAPER = 36
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 CLONE_NEWNS = 0x20000
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 1, 2, 4, 32, 4096, 16384, 1 << 18
 
@@ -75,7 +76,7 @@ def take_private_stage(image: str, stage: str) -> None:
     os.chmod(f"{stage}/0/nsjail", 0o1777)
 
 
-def spawn(request: dict[str, list[str]], fds: list[int]) -> Child:
+def spawn(request: dict[str, Any], fds: list[int]) -> Child:
     """Fork one nsjail; whatever goes wrong in the child is written to the jail's log."""
     line, *child_fds = fds
     pid = os.fork()
@@ -101,11 +102,13 @@ def place(fds: list[int]) -> None:
     os.closerange(len(fds), 1 << 16)
 
 
-def become(request: dict[str, list[str]]) -> None:
+def become(request: dict[str, Any]) -> None:
     """In the child: into the leaf, then nsjail."""
     for path in request["join"]:
         with open(path, "w") as file:
             file.write("0")
+    # Without a cgroup nothing else ends it when we are killed.
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     # Ignored signals stay ignored over exec: what our caller ignores (nohup: SIGHUP) must not reach the candidate.
     for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
         with contextlib.suppress(OSError):
@@ -157,11 +160,27 @@ class Spawner:
                 elif not self._take_request():
                     return
 
+    def spawn(self, request: dict[str, Any], fds: list[int]) -> Child:
+        return spawn(request, fds)
+
+    def forget(self) -> None:
+        """In a child that lives on as a copy of us: let go of descriptors whose numbers mean something else now."""
+        signal.set_wakeup_fd(-1)
+        for number in (signal.SIGCHLD, signal.SIGINT):
+            signal.signal(number, signal.SIG_DFL)
+        for end in (
+            self._control,
+            self._bell,
+            self._ringer,
+            *(child.line for child in self._children.values()),
+        ):
+            end.detach()
+
     def _take_request(self) -> bool:
         body, fds, _, _ = socket.recv_fds(self._control, MESSAGE_BYTES, MAX_FDS)
         if not body:
             return False
-        child = spawn(json.loads(body), fds)
+        child = self.spawn(json.loads(body), fds)
         self._children[child.pid] = child
         self._by_line[child.line.fileno()] = child
         self._poll.register(child.line, select.POLLIN)
@@ -192,7 +211,15 @@ class Spawner:
             if pid == 0:
                 return
             if child := self._children.pop(pid, None):
+                self._kill_strays()
                 self._bury(child, status)
+
+    def _kill_strays(self) -> None:
+        """What a nsjail left that was killed before its jail was to die with it has become our child."""
+        with open("/proc/thread-self/children") as file:
+            strays = {int(word) for word in file.read().split()} - self._children.keys()
+        for pid in strays:
+            os.kill(pid, signal.SIGKILL)
 
     def _bury(self, child: Child, status: int) -> None:
         with contextlib.suppress(OSError):
@@ -203,8 +230,10 @@ class Spawner:
 
     def end(self) -> None:
         """Kill every jail; with its init a jail's process namespace dies whole."""
-        folders = self._abandoned + [folder for child in self._children.values() for folder in child.folders]
-        for pid in self._children:
+        # Nobody is told of these ends: they are ours, not the candidates'.
+        children, self._children = self._children, {}
+        folders = self._abandoned + [folder for child in children.values() for folder in child.folders]
+        for pid in children:
             os.kill(pid, signal.SIGKILL)
         deadline = time.monotonic() + END_PATIENCE_S
         while time.monotonic() < deadline and not all(map(removed, folders)):

@@ -19,6 +19,7 @@ from appliance.sandbox.nsjail import Identity
 RANGES = (0x7000_0000, 64_512)
 """Starts of ranges free of users, dynamic services and containers; the second where a user namespace maps 16 bits."""
 COUNT = 1000
+"""Uids for jails; the one behind them is every zygote's, which runs no candidate code."""
 LOCK_FILE = Path("/run/appliance-jail-uids.lock")
 _FLOCK = struct.Struct("hhqqi4x")
 
@@ -35,6 +36,11 @@ class Identities:
         if os.geteuid() == 0:
             self._base = _first_mapped(Path("/proc/self/uid_map").read_text())
             self._file = _open(lock_file)
+
+    @property
+    def reserved(self) -> int | None:
+        """The first uid of the range; None without root."""
+        return self._base if self._file >= 0 else None
 
     def lease(self) -> Identity:
         """An identity that no live jail on this host has."""
@@ -83,7 +89,7 @@ def _first_mapped(uid_map: str) -> int:
     """The first of our ranges that exists in this user namespace."""
     rows = [[int(part) for part in line.split()] for line in uid_map.splitlines()]
     for base in RANGES:
-        if any(inside <= base and base + COUNT <= inside + count for inside, _, count in rows):
+        if any(inside <= base and base + COUNT < inside + count for inside, _, count in rows):
             return base
     raise SandboxError(
         "no room for jail uids in this user namespace", remedy="run outside of it, or without root"

@@ -23,6 +23,7 @@ TICK_S = 0.1
 LAUNCH_PATIENCE_S = 30.0
 SETTLE_PATIENCE_S = 5.0
 SHORTEST_WAIT_S = 0.002
+STARTED = b"S\n"
 
 Clock = Callable[[], float]
 
@@ -44,6 +45,9 @@ class Stream:
             part = os.read(self.fd, CHUNK)
         except BlockingIOError:
             return
+        except ConnectionResetError:
+            # A socket whose other end went with words of ours unread.
+            part = b""
         room = self._cap - len(self.kept)
         self.kept += part[:room]
         self.over |= len(part) > room
@@ -143,6 +147,35 @@ class Watch:
             # Full of earlier orders, or nsjail is gone: both make this one pointless.
             return
 
+    def drain(self) -> bool:
+        """After the init's report, which comes when all else is dead: read what is left; False when it has no end."""
+        deadline = time.monotonic() + SETTLE_PATIENCE_S
+        while self._ends.stdout.open or self._ends.stderr.open:
+            left = deadline - time.monotonic()
+            if left <= 0 or self.gone:
+                return False
+            for fd, _ in self._poll.poll(left * 1000):
+                self._attend(fd)
+        return True
+
+    def conclude(self) -> bool:
+        """Of one command among many: wait for the report, take what is in the pipes; False when there is none."""
+        deadline = time.monotonic() + SETTLE_PATIENCE_S
+        while not self.report:
+            left = deadline - time.monotonic()
+            if left <= 0 or self.gone or not self._ends.record.open:
+                return False
+            for fd, _ in self._poll.poll(left * 1000):
+                self._attend(fd)
+        # All writers are dead: what is there now is all there is.
+        while events := self._poll.poll(0):
+            waiting = {fd for fd, _ in events} & {self._ends.stdout.fd, self._ends.stderr.fd}
+            for fd in waiting:
+                self._attend(fd)
+            if not waiting:
+                break
+        return True
+
     def settle(self) -> bool:
         """After the kill: read on until every pipe has ended; False when something still holds one."""
         deadline = time.monotonic() + SETTLE_PATIENCE_S
@@ -170,6 +203,7 @@ class Watch:
                 self._note_start()
         elif fd == self._ends.wake:
             self._woken = True
+            os.eventfd_read(fd)
             self._poll.unregister(fd)
         else:
             self.gone = True
@@ -177,7 +211,7 @@ class Watch:
             self._poll.unregister(fd)
 
     def _note_start(self) -> None:
-        if self.started is None and self._ends.record.kept.startswith(b"S\n"):
+        if self.started is None and STARTED in self._ends.record.kept:
             self.started = self._clock()
             self._base_cpu_s = self._leaf.cpu_s() if self._leaf else 0.0
 

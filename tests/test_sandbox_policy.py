@@ -1,18 +1,20 @@
-"""What of a jail can be decided without one: limits, names, arguments, the table of statuses, cgroup files."""
+"""What of a jail can be decided without one: limits, names, arguments, the table of statuses."""
 
 from __future__ import annotations
 
 import os
+import platform
+import re
 import signal
 from pathlib import Path
 
 import pytest
 
 from appliance.errors import SandboxError, UsageError
-from appliance.sandbox import cgroups, image, nsjail, seccomp, uids
+from appliance.sandbox import image, nsjail, seccomp, uids
 from appliance.sandbox.ending import Facts, JailStatus, Stop, decide
-from appliance.sandbox.jail import MAX_COMMAND_BYTES, order
 from appliance.sandbox.job import MAX_BYTES, check_files
+from appliance.sandbox.order import MAX_COMMAND_BYTES, message, order
 from appliance.sandbox.policy import Limits, Policy
 from appliance.sandbox.watch import Report, parse_report
 
@@ -35,6 +37,9 @@ IMAGE = image.Image(
         ("disk_mb", 0),
         ("inodes", 1),
         ("output_kb", 0),
+        ("cpus", -1.0),
+        ("cpus", 0.001),
+        ("cpuset", "all"),
     ],
 )
 def test_a_limit_that_would_be_none_is_refused(field: str, value: float) -> None:
@@ -136,9 +141,117 @@ def test_the_bundled_nsjail_is_the_tested_one_whatever_path_says(monkeypatch: py
     assert found.known, f"{found} is not among KNOWN_HASHES"
 
 
-def test_the_x86_names_stay_on_x86() -> None:
-    assert "iopl" in seccomp.policy_text("x86_64")
-    assert "iopl" not in seccomp.policy_text("aarch64")
+def verdict(machine: str, number: int, argument: int = 0, arch: int | None = None) -> int:
+    """What the kernel's interpreter would make of one call."""
+    accumulator, place, program = 0, 0, seccomp.program(machine)
+    fields = {
+        seccomp.AT_NUMBER: number,
+        seccomp.AT_ARCH: seccomp.AUDIT_ARCH[machine] if arch is None else arch,
+        seccomp.AT_FIRST_ARGUMENT: argument & 0xFFFF_FFFF,
+    }
+    while True:
+        code, if_true, if_false, value = program[place]
+        place += 1
+        if code == seccomp.RETURN:
+            return value
+        if code == seccomp.LOAD:
+            accumulator = fields[value]
+        else:
+            holds = {
+                seccomp.JUMP_EQUAL: accumulator == value,
+                seccomp.JUMP_GREATER_EQUAL: accumulator >= value,
+                seccomp.JUMP_SET: accumulator & value != 0,
+            }[code]
+            place += if_true if holds else if_false
+
+
+@pytest.mark.parametrize("machine", seccomp.AUDIT_ARCH)
+def test_the_filter_refuses_what_the_table_says_and_nothing_else(machine: str) -> None:
+    denied, checked = seccomp.numbers(seccomp.DENIED, machine), seccomp.numbers(seccomp.CHECKED, machine)
+    refused = seccomp.ERRNO | seccomp.EPERM
+    for number in set(range(600)) - set(checked):
+        assert verdict(machine, number) == (refused if number in denied else seccomp.ALLOW), number
+    clone, clone3, socket, prlimit = checked
+    assert verdict(machine, clone3) == seccomp.ERRNO | seccomp.ENOSYS
+    assert verdict(machine, clone, signal.SIGCHLD) == seccomp.ALLOW
+    for bit in range(32):
+        wanted = refused if 1 << bit & seccomp.NAMESPACE_FLAGS else seccomp.ALLOW
+        assert verdict(machine, clone, 1 << bit | signal.SIGCHLD) == wanted
+    for family in range(64):
+        closed = seccomp.ERRNO | seccomp.EAFNOSUPPORT
+        assert verdict(machine, socket, family) == (seccomp.ALLOW if family in seccomp.FAMILIES else closed)
+    assert (verdict(machine, prlimit, 1), verdict(machine, prlimit, 0)) == (refused, seccomp.ALLOW)
+    assert verdict(machine, 0, arch=0x4000_0003) == seccomp.KILL
+    assert verdict(machine, seccomp.X32_BIT | 39) == seccomp.ERRNO | seccomp.ENOSYS
+    assert len(seccomp.assembled(machine)) == 8 * len(seccomp.program(machine))
+
+
+def test_the_text_for_nsjail_names_the_same_calls() -> None:
+    text = seccomp.policy_text("x86_64")
+    assert [f"SYSCALL[{number}]" for number in seccomp.numbers(seccomp.DENIED, "x86_64")] == re.findall(
+        r"SYSCALL\[\d+\]", text
+    )
+    building = seccomp.policy_text("x86_64", building=True)
+    assert set(re.findall(r"SYSCALL\[(\d+)\]", text)) - set(re.findall(r"SYSCALL\[(\d+)\]", building)) == {
+        "165",
+        "272",
+    }
+    assert "clone(flags)" not in building
+    with pytest.raises(SandboxError, match="riscv64"):
+        seccomp.policy_text("riscv64")
+
+
+def test_a_zygote_is_shown_what_a_jail_is_and_may_make_namespaces() -> None:
+    identity = nsjail.Identity(71, 71)
+    argv = nsjail.zygote_arguments(Path("/n"), IMAGE, "/stage/jobs", identity, (500, 100))
+    assert values(argv, "--user") == ["1000:71:1", "10000:500:100"]
+    assert values(argv, "--group") == ["1000:71:1", "10000:500:100"]
+    assert values(argv, "--cap") == ["CAP_SETUID", "CAP_SETGID"]
+    assert values(argv, "--bindmount_ro") == ["/usr/lib:/usr/lib", "/stage/jobs:/job"]
+    assert values(argv, "--mount") == []
+    assert values(argv, "--time_limit") == ["0"]
+    assert values(argv, "--pass_fd") == ["4"]
+    plain = nsjail.zygote_arguments(Path("/n"), IMAGE, "/stage/jobs", identity, None)
+    assert values(plain, "--cap") == []
+    assert values(plain, "--user") == ["1000:71:1"]
+
+
+GOLDEN = """
+/n --mode o --quiet --log_fd 3 --hostname jail --nice_level 0 --chroot /stage/image --user 1000:70:1
+--group 1000:80:1 --cwd /work --time_limit 67 --bindmount_ro /usr/lib:/usr/lib --bindmount_ro /stage/jobs/1:/job
+--bindmount /dev/null --bindmount /dev/zero --bindmount /dev/full --bindmount /dev/random --bindmount /dev/urandom
+--mount none:/work:tmpfs:size=3145728,nr_inodes=50,mode=0700
+--mount none:/tmp:tmpfs:size=3145728,nr_inodes=50,mode=1777
+--mount none:/dev/shm:tmpfs:size=3145728,nr_inodes=50,mode=1777
+--rlimit_as inf --rlimit_cpu 3 --rlimit_fsize 3 --rlimit_nofile 1024 --rlimit_nproc soft
+--rlimit_core 0 --rlimit_stack soft --rlimit_memlock 64 --rlimit_rtprio 0 --seccomp_string POLICY --pass_fd 4 --
+"""
+
+
+def test_the_whole_command_line_is_this() -> None:
+    argv = arguments()
+    place = argv.index("--seccomp_string") + 1
+    assert argv[place] == seccomp.policy_text(platform.machine())
+    argv[place] = "POLICY"
+    assert argv == GOLDEN.split()
+
+
+def test_an_order_is_put_into_the_inits_words() -> None:
+    policy = Policy(LIMITS, env=(("A", "b c"),))
+    text = message(
+        order(["x", "y\nz"], policy, None), IMAGE, conversing=True, enforced=False, random=bytes(32)
+    )
+    seed, limits, count, *rest = text.decode().split("\0")
+    assert seed == "00" * 32
+    assert limits == "cpu=2 fsize=3145728 nofile=1024 as=104857600 nproc=12"
+    assert rest[int(count) :] == ["x", "y\nz"]
+    assert {"A=b c", "APPLIANCE_CHANNEL=5,6", "PATH=/usr/bin", "HOME=/work"} <= set(rest[: int(count)])
+    assert (
+        "as="
+        not in message(
+            order(["x"], policy, None), IMAGE, conversing=False, enforced=True, random=b""
+        ).decode()
+    )
 
 
 def killed(number: int) -> int:
@@ -219,77 +332,6 @@ def test_a_user_namespace_without_our_ranges_is_refused() -> None:
     assert uids._first_mapped("0 100000 65536\n") == uids.RANGES[1]
     with pytest.raises(SandboxError, match="user namespace"):
         uids._first_mapped("0 1000 1\n")
-
-
-def unified(root: Path, **files: str) -> Path:
-    """A folder with files as a version 2 hierarchy would show them."""
-    root.mkdir(parents=True, exist_ok=True)
-    for name, text in files.items():
-        (root / name.replace("__", ".")).write_text(text)
-    return root
-
-
-def test_version_2_counters_are_read_by_name(tmp_path: Path) -> None:
-    folder = unified(
-        tmp_path / "leaf",
-        cpu__stat="usage_usec 1500000\nuser_usec 1\nsystem_usec 2\n",
-        memory__events="low 0\nhigh 0\nmax 7\noom 2\noom_kill 1\noom_group_kill 0\n",
-        pids__events="max 3\n",
-        memory__peak="1048576\n",
-    )
-    leaf = cgroups.LeafV2(folder)
-    assert leaf.usage() == cgroups.Usage(1.5, 1 << 20, 1, True, 3)
-    (folder / "memory.peak").unlink()
-    (folder / "memory.events").write_text("max 0\noom 0\noom_kill 1\n")
-    usage = leaf.usage()
-    assert usage.peak_bytes is None
-    assert not usage.met_limit
-
-
-def test_version_2_limits_are_written_with_swap_off(tmp_path: Path) -> None:
-    leaf = cgroups.LeafV2(tmp_path / "leaf")
-    leaf.create(LIMITS)
-    written = {path.name: path.read_text() for path in (tmp_path / "leaf").iterdir()}
-    assert written["memory.swap.max"] == "0"
-    assert int(written["memory.max"]) == (100 + cgroups.OVERHEAD_MIB) << 20
-    assert int(written["pids.max"]) == 10 + cgroups.OVERHEAD_PIDS
-
-
-def hierarchy(tmp_path: Path, cgroup: str, mounts: str) -> Path:
-    (tmp_path / "proc/self").mkdir(parents=True)
-    (tmp_path / "proc/self/cgroup").write_text(cgroup)
-    (tmp_path / "proc/self/mountinfo").write_text(mounts)
-    return tmp_path / "proc"
-
-
-def test_a_delegated_version_2_group_moves_its_processes_aside(tmp_path: Path) -> None:
-    own = unified(
-        tmp_path / "cg/user.slice/app.service",
-        cgroup__procs="",
-        memory__max="max",
-        cgroup__subtree_control="",
-    )
-    unified(tmp_path / "cg", cgroup__controllers="memory pids", memory__max="max")
-    proc = hierarchy(
-        tmp_path,
-        "0::/user.slice/app.service\n",
-        f"30 1 0:26 / {tmp_path}/cg rw,nosuid - cgroup2 cgroup2 rw\n",
-    )
-    # The plain folders hold no counters, so the trial leaf cannot be accounted for and nothing is claimed.
-    assert cgroups.nursery(proc)[0] is None
-    assert (own / cgroups.SUPERVISOR).is_dir()
-    assert (own / "cgroup.subtree_control").read_text() == "+memory +pids"
-
-
-def test_a_group_mounted_in_a_container_is_found_below_its_mount(tmp_path: Path) -> None:
-    assert cgroups._place((Path("/sys/fs/cgroup"), "/docker/x"), "/docker/x/y") == Path("/sys/fs/cgroup/y")
-    assert cgroups._place((Path("/sys/fs/cgroup/pids"), "/"), "/a/b") == Path("/sys/fs/cgroup/pids/a/b")
-
-
-def test_no_hierarchy_means_a_reason_not_a_crash(tmp_path: Path) -> None:
-    found, why = cgroups.nursery(hierarchy(tmp_path, "", ""))
-    assert found is None
-    assert "no cgroup" in why
 
 
 def test_an_image_is_whole_or_absent(tmp_path: Path) -> None:

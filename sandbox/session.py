@@ -1,0 +1,237 @@
+"""A jail that lives for the turns of one attempt: many commands, one /work, and what became of it.
+
+/work is an overlay: what the session began with is read-only below, what it changed lies above on a file system with
+the policy's room. Each command has limits of its own and ends with everything it started. A session whose jail is
+lost, by its own doing or the host's, is broken and says so; a reset gives it a new jail.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from types import TracebackType
+
+from appliance.errors import SandboxError, UsageError
+from appliance.sandbox import changes
+from appliance.sandbox.cell import Cell
+from appliance.sandbox.cgroups import Usage
+from appliance.sandbox.changes import Change, Snapshot
+from appliance.sandbox.ending import Facts, JailResult, Stop
+from appliance.sandbox.jail import ends_of, outcome
+from appliance.sandbox.order import SEED_BYTES, Order, message, order
+from appliance.sandbox.policy import Limits, Policy
+from appliance.sandbox.watch import Clock, Report, Watch
+
+IDLE_S = 600.0
+ANSWER_PATIENCE_S = 5.0
+MOST_BYTES = 256 << 20
+UNANSWERED = "its init does not answer"
+GONE = "its jail is gone: killed, or idle for longer than it may"
+
+Build = Callable[[changes.Tree], Cell]
+
+
+class Session:
+    """Commands run one at a time; `stop` and `close` may come from another thread."""
+
+    def __init__(
+        self,
+        build: Build,
+        policy: Policy,
+        start: Mapping[str, bytes] | Snapshot | None = None,
+        clock: Clock = time.monotonic,
+    ) -> None:
+        self._build, self._policy, self._clock = build, policy, clock
+        if isinstance(start, Snapshot):
+            self._base: changes.Tree = {entry.path: entry for entry in start.entries}
+        else:
+            # The same checks as for any jail's files.
+            self._base = changes.tree_of(order(["true"], policy, start).files)
+        self._turn = threading.Lock()
+        self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        self.broken = ""
+        """Why no command can be run any more; empty while one can."""
+        self._open = True
+        try:
+            self._cell = build(self._base)
+        except BaseException:
+            os.close(self._wake)
+            raise
+
+    def run(self, command: Sequence[str], *, limits: Limits | None = None, stdin: bytes = b"") -> JailResult:
+        """Run one command to its end. `limits` are this command's; disk room and processors are the session's."""
+        policy = replace(self._policy, limits=self._fitting(limits or self._policy.limits))
+        wanted = order(command, policy, None, stdin)
+        with self._turn:
+            self._check()
+            return self._carry_out(wanted)
+
+    def stop(self) -> None:
+        """End the command that runs, if one does."""
+        if self._open:
+            os.eventfd_write(self._wake, 1)
+
+    def healthy(self) -> bool:
+        """Whether the session's init answers."""
+        with self._turn:
+            if self.broken or not self._open:
+                return False
+            try:
+                return self._ask(b"P")[0] == b"P\n"
+            except SandboxError:
+                return False
+
+    def pids(self) -> list[int]:
+        """The host's numbers of its processes, as far as a cgroup knows them."""
+        return self._cell.leaf.pids() if self._cell.leaf else []
+
+    def diff(self) -> list[Change]:
+        """What is different below /work since the session began, or was reset."""
+        with self._turn:
+            return changes.differences(self._base, self._now())
+
+    def snapshot(self) -> Snapshot:
+        """The state of /work now; another session can begin from it."""
+        with self._turn:
+            return changes.freeze(self._now())
+
+    def reset(self) -> None:
+        """Back to the beginning, in a new jail: no file, process or shared memory is left."""
+        with self._turn:
+            if not self._open:
+                raise UsageError("the session is closed")
+            self._cell.discard()
+            self._cell = self._build(self._base)
+            self.broken = ""
+
+    def close(self) -> None:
+        """End the session; a command that runs is stopped."""
+        self.stop()
+        with self._turn:
+            if self._open:
+                self._open = False
+                self._cell.discard()
+                os.close(self._wake)
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _fitting(self, limits: Limits) -> Limits:
+        own = self._policy.limits
+        return replace(limits, disk_mb=own.disk_mb, inodes=own.inodes, cpus=own.cpus, cpuset=own.cpuset)
+
+    def _check(self) -> None:
+        if not self._open:
+            raise UsageError("the session is closed")
+        if self.broken:
+            raise SandboxError(f"the session is broken: {self.broken}", remedy="reset it, or begin another")
+
+    def _carry_out(self, wanted: Order) -> JailResult:
+        cell, limits = self._cell, wanted.policy.limits
+        before = self._prepare(limits)
+        ends = ends_of(cell, limits, self._wake)
+        watch = Watch(ends, limits, cell.leaf, self._clock)
+        text = message(
+            wanted,
+            cell.host.image,
+            conversing=False,
+            enforced=cell.leaf is not None,
+            random=os.urandom(SEED_BYTES),
+        )
+        cell.give_again(wanted.stdin, text)
+        stop = watch.run()
+        wall_s, cpu_s = watch.elapsed_s(), watch.cpu_s()
+        if stop is not Stop.ended:
+            self._tell(b"K")
+        if not watch.conclude():
+            self.broken = GONE if watch.gone else UNANSWERED
+        usage = _since(before, cell.leaf.usage()) if cell.leaf else None
+        return outcome(
+            self._facts(watch, stop, cpu_s, usage), limits, wall_s, usage, ends, reduced=cell.reduced
+        )
+
+    def _prepare(self, limits: Limits) -> Usage | None:
+        leaf = self._cell.leaf
+        if leaf is None:
+            return None
+        leaf.limit(limits)
+        leaf.reset_peak()
+        return leaf.usage()
+
+    def _facts(self, watch: Watch, stop: Stop, cpu_s: float, usage: Usage | None) -> Facts:
+        # What a command stopped at a limit was killed with is our doing.
+        report = (watch.report or Report()) if stop is Stop.ended else Report()
+        lost = bool(self.broken) and stop in (Stop.broken, Stop.lost) and watch.lost_launcher
+        return Facts(
+            stop=Stop.broken if lost else stop,
+            wait_status=report.wait_status,
+            exec_errno=report.exec_errno,
+            cpu_s=cpu_s if usage else report.cpu_s,
+            oom_kills=usage.oom_kills if usage else 0,
+            met_limit=usage is not None and usage.met_limit,
+            pids_hits=usage.pids_hits if usage else 0,
+            over=watch.over,
+            full=report.full,
+            trouble=f"the session ended: {self.broken}" if self.broken else "",
+        )
+
+    def _now(self) -> dict[str, changes.Entry]:
+        """The tree as it is, read from the overlay's upper folder."""
+        self._check()
+        _, upper = self._ask(b"U")
+        try:
+            if upper < 0:
+                raise SandboxError("the session did not hand out its changes", remedy="reset it")
+            room = min(self._policy.limits.disk_mb << 20, MOST_BYTES)
+            return changes.apply(self._base, changes.read(upper, room))
+        except OSError as error:
+            raise SandboxError(f"cannot read a session's changes: {error}", remedy="reset it") from error
+        finally:
+            if upper >= 0:
+                os.close(upper)
+
+    def _ask(self, question: bytes) -> tuple[bytes, int]:
+        """The init's answer, with a descriptor or -1; what it said before is passed over."""
+        control = self._cell.control
+        self._tell(question)
+        control.settimeout(ANSWER_PATIENCE_S)
+        try:
+            while True:
+                word, fds, _, _ = socket.recv_fds(control, 256, 1, socket.MSG_CMSG_CLOEXEC)
+                if word in (b"", question + b"\n"):
+                    break
+        except OSError:
+            word, fds = b"", []
+        finally:
+            control.settimeout(None)
+        if not word:
+            self.broken = UNANSWERED if self._cell.alive() else GONE
+            raise SandboxError(f"the session is broken: {self.broken}", remedy="reset it, or begin another")
+        return word, fds[0] if fds else -1
+
+    def _tell(self, word: bytes) -> None:
+        try:
+            self._cell.control.send(word)
+        except OSError:
+            # Gone: whoever waits for the answer finds that out.
+            return
+
+
+def _since(before: Usage | None, now: Usage) -> Usage:
+    """What one command used of what a leaf has counted."""
+    assert before is not None
+    return replace(
+        now,
+        cpu_s=now.cpu_s - before.cpu_s,
+        oom_kills=now.oom_kills - before.oom_kills,
+        pids_hits=now.pids_hits - before.pids_hits,
+    )

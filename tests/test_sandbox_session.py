@@ -1,0 +1,280 @@
+"""Sessions: many commands over one /work, what changed, back to the beginning, and how a session ends."""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from appliance.errors import SandboxError, UsageError
+from appliance.paths import Paths
+from appliance.sandbox import changes
+from appliance.sandbox.changes import Change, Entry
+from appliance.sandbox.client import Jails, JailStatus
+from appliance.sandbox.host import fatal_problem
+from appliance.sandbox.policy import Limits, Policy
+from appliance.sandbox.session import Session
+
+POLICY = Policy(Limits(wall_s=20, cpu_s=10, disk_mb=4, inodes=256))
+START = {"a/deep.txt": b"old\n", "run.sh": b"#!/bin/sh\necho ran $1\n", "gone": b"x"}
+QUICK = Limits(wall_s=0.4, cpu_s=5)
+
+jail = pytest.mark.jail
+needs_jails = pytest.mark.skipif(fatal_problem() is not None, reason=f"no jails here: {fatal_problem()}")
+
+
+@pytest.fixture(scope="module")
+def jails(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jails]:
+    home = tmp_path_factory.mktemp("home")
+    with Jails(Paths(home / "data", home / "cache"), warm=True) as found:
+        yield found
+
+
+@pytest.fixture
+def session(jails: Jails) -> Iterator[Session]:
+    with jails.session(POLICY, START) as found:
+        yield found
+
+
+def out(session: Session, script: str) -> str:
+    result = session.run(["sh", "-c", script])
+    assert result.status is JailStatus.ok, (result.status, result.detail, result.stderr)
+    return result.stdout.decode()
+
+
+@jail
+@needs_jails
+def test_commands_build_on_each_other(session: Session) -> None:
+    assert out(session, "cat a/deep.txt; ./run.sh 5") == "old\nran 5\n"
+    out(session, "echo more >> a/deep.txt; chmod 600 run.sh; mkdir n; echo 1 > n/f")
+    assert out(session, "cat a/deep.txt n/f") == "old\nmore\n1\n"
+    assert session.run(["python3", "-c", "print(open('n/f').read())"]).stdout == b"1\n\n"
+
+
+@jail
+@needs_jails
+def test_each_command_has_its_own_limits_and_input(session: Session) -> None:
+    assert session.run(["sleep", "9"], limits=QUICK).status is JailStatus.timeout_wall
+    assert session.run(["cat"], stdin=b"one").stdout == b"one"
+    assert session.run(["cat"], stdin=b"2").stdout == b"2"
+    assert session.run(["cat"]).stdout == b""
+    hog = ["python3", "-c", "x = b'x' * (100 << 20)"]
+    assert session.run(hog, limits=Limits(memory_mb=48)).status is JailStatus.memory
+    assert session.run(hog, limits=Limits(memory_mb=256)).status is JailStatus.ok
+    burn = session.run(["python3", "-c", "while True: pass"], limits=Limits(cpu_s=0.2))
+    assert burn.status is JailStatus.timeout_cpu
+    after = session.run(["true"])
+    assert after.cpu_s < 0.2
+    assert session.run(["yes"], limits=Limits(output_kb=8)).status is JailStatus.output
+    assert session.run(["echo", "clean"]).stdout == b"clean\n"
+
+
+@jail
+@needs_jails
+def test_a_command_takes_all_it_started_with_it(session: Session) -> None:
+    out(session, "setsid sleep 60 & python3 -c 'import time; time.sleep(60)' & echo started")
+    assert out(session, "ls /proc | grep -c '^[0-9]'").strip() in ("3", "4", "5")
+    result = session.run(["sh", "-c", "trap '' TERM INT HUP; kill -9 -1; sleep 1; exit 0"])
+    assert result.status in (JailStatus.ok, JailStatus.exit)
+    assert session.healthy()
+
+
+@jail
+@needs_jails
+def test_what_changed_is_told_kept_and_undone(jails: Jails, session: Session) -> None:
+    assert session.diff() == []
+    out(
+        session,
+        "echo new > a/deep.txt; rm gone; ln -s /etc/passwd link; mkdir -p n/m; echo 1 > n/m/f",
+    )
+    out(session, "rm -r a; mkdir a; echo other > a/other; chmod 700 run.sh")
+    assert session.diff() == [
+        Change("a/deep.txt", "deleted", "file"),
+        Change("a/other", "added", "file"),
+        Change("gone", "deleted", "file"),
+        Change("link", "added", "link"),
+        Change("n", "added", "folder"),
+        Change("n/m", "added", "folder"),
+        Change("n/m/f", "added", "file"),
+        Change("run.sh", "changed", "file"),
+    ]
+    kept = session.snapshot()
+    assert session.snapshot().digest == kept.digest
+    session.reset()
+    assert session.diff() == []
+    assert out(session, "cat a/deep.txt; ls -A") == "old\na\ngone\nrun.sh\n"
+    with jails.session(POLICY, kept) as other:
+        assert other.snapshot().digest == kept.digest
+        assert out(other, "cat a/* n/m/f; readlink link; stat -c %a run.sh") == "other\n1\n/etc/passwd\n700\n"
+        out(other, "echo 2 > n/m/f")
+        assert other.diff() == [Change("n/m/f", "changed", "file")]
+
+
+@jail
+@needs_jails
+def test_a_hostile_tree_is_only_read(session: Session, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("host")
+    script = f"""
+import os
+os.symlink({str(secret)!r}, "link"); os.symlink("/", "root");
+import socket
+socket.socket(1).bind("socket")
+os.truncate(os.open("sparse", os.O_CREAT | os.O_WRONLY), 1 << 20)
+open(b"bad\\xff\\nname\\x1b[2J", "w").close(); os.link("sparse", "hard")
+os.mkdir("locked"); open("locked/in", "w").close(); os.chmod("locked", 0)
+"""
+    assert session.run(["python3", "-c", script]).status is JailStatus.ok
+    entries = {entry.path: entry for entry in session.snapshot().entries} if os.geteuid() == 0 else {}
+    if entries:
+        assert entries["link"].kind == "link"
+        assert "socket" not in entries
+        assert not [path for path in entries if path.startswith(("root/", "link/"))]
+        assert b"host" not in {entry.body for entry in entries.values()}
+
+
+@jail
+@needs_jails
+def test_more_than_may_be_kept_is_refused(session: Session) -> None:
+    big = "import os\nfor n in range(9): os.truncate(os.open(f'f{n}', os.O_CREAT | os.O_WRONLY), 3 << 20)"
+    assert session.run(["python3", "-c", big]).status is JailStatus.ok
+    with pytest.raises(SandboxError, match="more bytes"):
+        session.snapshot()
+    assert out(session, "echo goes on") == "goes on\n"
+
+
+@jail
+@needs_jails
+def test_the_disk_is_the_sessions_and_full_is_full(session: Session) -> None:
+    assert session.run(["dd", "if=/dev/zero", "of=big", "bs=1M", "count=9"]).status is JailStatus.disk
+    assert session.run(["sh", "-c", "rm big; echo ok"]).stdout == b"ok\n"
+
+
+@jail
+@needs_jails
+def test_an_idle_session_ends_and_says_so(jails: Jails) -> None:
+    with jails.session(POLICY, START, idle_s=0.3) as session:
+        assert out(session, "echo hi") == "hi\n"
+        time.sleep(1)
+        assert not session.healthy()
+        with pytest.raises(SandboxError, match="broken"):
+            session.run(["true"])
+        session.reset()
+        assert out(session, "cat gone") == "x"
+
+
+@jail
+@needs_jails
+def test_a_command_can_be_stopped_from_another_thread(session: Session) -> None:
+    timer = threading.Timer(0.5, session.stop)
+    timer.start()
+    result = session.run(["sleep", "15"])
+    timer.join()
+    assert (result.status, result.detail) == (JailStatus.signal, "stopped by its caller")
+    assert out(session, "echo next") == "next\n"
+
+
+@jail
+@needs_jails
+def test_a_session_that_lost_its_jail_is_broken_until_reset(session: Session) -> None:
+    assert out(session, "echo 1 > kept; echo up") == "up\n"
+    session._cell.kill()
+    time.sleep(0.2)
+    if session._cell.leaf:
+        assert not session.healthy()
+        with pytest.raises(SandboxError, match="broken"):
+            session.diff()
+        session.reset()
+        assert out(session, "ls kept 2>&1 | grep -c 'No such'") == "1\n"
+
+
+@jail
+@needs_jails
+def test_a_closed_session_says_so(jails: Jails) -> None:
+    session = jails.session(POLICY)
+    session.close()
+    session.close()
+    assert not session.healthy()
+    for call in (lambda: session.run(["true"]), session.reset, session.diff):
+        with pytest.raises(UsageError, match="closed"):
+            call()
+
+
+@jail
+@needs_jails
+def test_many_sessions_keep_apart(jails: Jails) -> None:
+    def count(number: int) -> list[bytes]:
+        with jails.session(POLICY, {"n": b"%d\n" % number}) as session:
+            step = ["sh", "-c", "read n < n; echo $((n + 1)) > n; cat n"]
+            return [session.run(step).stdout for _ in range(3)]
+
+    with ThreadPoolExecutor(8) as crowd:
+        for number, found in enumerate(crowd.map(count, range(24))):
+            assert found == [b"%d\n" % (number + step) for step in (1, 2, 3)]
+
+
+def test_changes_apply_to_a_tree() -> None:
+    base = changes.tree_of({"a/b": b"1", "a/c": b"2", "d": b"3"})
+    after = changes.apply(
+        base,
+        [
+            Entry("a", "folder", 0o755, opaque=True),
+            Entry("a/x", "file", 0o644, b"4"),
+            Entry("d", "folder"),
+            Entry("d/e", "file"),
+            Entry("gone", "deleted"),
+            Entry("pipe", "special"),
+        ],
+    )
+    assert sorted(after) == ["a", "a/x", "d", "d/e"]
+    assert changes.differences(base, after) == [
+        Change("a/b", "deleted", "file"),
+        Change("a/c", "deleted", "file"),
+        Change("a/x", "added", "file"),
+        Change("d", "changed", "folder"),
+        Change("d/e", "added", "file"),
+    ]
+    merged = changes.apply(base, [Entry("a", "folder", 0o700), Entry("a/b", "link", 0o777, b"c")])
+    assert sorted(merged) == ["a", "a/b", "a/c", "d"]
+    assert changes.apply(base, [Entry("a", "file")]).keys() == {"a", "d"}
+
+
+def test_a_tree_laid_out_reads_back_as_it_was(tmp_path: Path) -> None:
+    tree = changes.apply(
+        changes.tree_of({"a/b": b"1", "-rf": b""}),
+        [
+            Entry("a/l", "link", 0o777, b"../outside"),
+            Entry("s", "file", 0o4711, b"x"),
+            Entry("e", "folder", 0o700),
+        ],
+    )
+    folder = os.open(tmp_path, os.O_RDONLY)
+    changes.lay_out(folder, tree, None)
+    back = {entry.path: entry for entry in changes.read(folder, 1 << 20)}
+    os.close(folder)
+    assert {path: (entry.kind, entry.body) for path, entry in back.items()} == {
+        path: (entry.kind, entry.body) for path, entry in tree.items()
+    }
+    assert stat.S_IMODE((tmp_path / "s").stat().st_mode) == 0o711
+    assert not (tmp_path / "outside").exists()
+
+
+def test_nothing_is_laid_out_through_a_link(tmp_path: Path) -> None:
+    """A tree in which a link has children cannot come from us; it is refused by the file system, not followed."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    folder = os.open(inside, os.O_RDONLY)
+    with pytest.raises(OSError, match=r"."):
+        changes.lay_out(
+            folder, {"l": Entry("l", "link", 0o777, b"../outside"), "l/x": Entry("l/x", "file")}, None
+        )
+    os.close(folder)
+    assert list(outside.iterdir()) == []
