@@ -36,7 +36,13 @@ def _modules(*folders: str) -> list[str]:
 
 
 CORE = _modules("", "kinds", "harness")
-LIGHT = [*CORE, *_modules("cli", "doctor"), "appliance.sandbox.policy", "appliance.sandbox.client"]
+LIGHT = [
+    *CORE,
+    *_modules("cli", "doctor"),
+    "appliance.sandbox.policy",
+    "appliance.sandbox.client",
+    "appliance.sandbox.remote",
+]
 CLIENTS = ["appliance.engine.client", "appliance.learn.client"]
 
 

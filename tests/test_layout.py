@@ -28,7 +28,7 @@ SUB_ROOMS = {"engine", "learn", "packs", *LINKED_ROOMS}
 EVERYTHING = ("core", "engine", "learn", "packs", *LINKED_ROOMS, "shell")
 NUMBERS_CORE = ("appliance.errors", "appliance.frames", "appliance.nouns", "appliance.paths")
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
-    "core": ("packs", "appliance.sandbox.policy", "appliance.sandbox.wire", "appliance.sandbox.client"),
+    "core": ("packs", *(f"appliance.sandbox.{name}" for name in ("policy", "wire", "client", "remote"))),
     "engine": NUMBERS_CORE,
     "learn": NUMBERS_CORE,
     "packs": (),
@@ -49,18 +49,20 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "numpy": ("appliance/engine/", "appliance/learn/"),
     "peft": ("appliance/learn/",),
     "psutil": ("appliance/bench/",),
+    "ptrace": ("sandbox/audit.py",),
     "rich": ("appliance/cli/", "tui/"),
     "safetensors": ("appliance/learn/",),
     "sqlite_utils": ("appliance/store.py", "appliance/schema.py"),
     "textual": ("tui/",),
     "torch": ("appliance/learn/",),
     "transformers": ("appliance/learn/",),
-    "zstandard": ("appliance/objects.py",),
+    "zstandard": ("appliance/objects.py", "sandbox/images/unpack.py"),
 }
 """Library → where it may be imported. A library that is not here is a breach anywhere."""
 
 BROAD_HANDLERS = {
     "appliance/kinds/function_worker.py": 3,  # candidate code raises what it likes
+    "sandbox/inline.py": 1,  # candidate code again: its exception ends as the interpreter would end it
     "queue/workers.py": 1,  # the supervisor's loop: a fault in a handler ends one job, with its traceback
 }
 """Handlers for everything that do not raise again: how many, by file."""
@@ -69,11 +71,13 @@ PACKAGES = [
     "appliance",
     *(
         f"appliance.{room}"
-        for room in ("cli", "daemon", "doctor", "engine", "harness", "kinds", "learn", "packs")
+        for room in ("bench", "cli", "daemon", "doctor", "engine", "harness", "kinds", "learn", "packs")
     ),
     *(
         "appliance.queue",
         "appliance.sandbox",
+        "appliance.sandbox.attacks",
+        "appliance.sandbox.images",
         "appliance.tui",
         "appliance.tui.screens",
         "appliance.tui.widgets",
@@ -82,8 +86,11 @@ PACKAGES = [
 EXPORTS = ["__version__"]
 
 MODULE_LINES, FUNCTION_LINES, MEDIAN_LINES = 400, 60, 12
-PRODUCT_LINES = 13_000
-"""Lines that hold code: blank lines, comments and docstrings are free. Raise it only with a reason."""
+PRODUCT_LINES = 18_500
+"""Lines that hold code: blank lines, comments and docstrings are free. Raise it only with a reason.
+
+The last: jails became a room of its own size, with zygotes and sessions, images, a jailer, an audit and 105 attacks.
+"""
 
 Sources = Mapping[str, str]
 

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import click
 
 from appliance.clean import clean_bytes, clean_text
+from appliance.cli import probe
 from appliance.errors import NotFoundError, UsageError
 from appliance.sandbox.ending import JailResult, JailStatus
 from appliance.sandbox.policy import Limits, Policy, bounds
@@ -40,7 +41,14 @@ def command() -> None:
 @_limit("--pids", "pids", click.IntRange, "Processes and threads at one time.")
 @_limit("--seconds", "wall_s", click.FloatRange, "Limit of wall time and of CPU time.")
 @_limit("--disk-mb", "disk_mb", click.IntRange, "Size of each of /work, /tmp, /dev/shm.")
+@_limit("--cpus", "cpus", click.FloatRange, "Processors' worth of time per second; 0 is no quota.")
+@click.option("--cpuset", default="", metavar="LIST", help="Processors to run on, such as 0-1.")
 @click.option("--file", "files", multiple=True, metavar="HOST:NAME", help="Put HOST read-only at /job/NAME.")
+@click.option(
+    "--image", default="", metavar="NAME|DIGEST", help="Start from this image of `appliance image list`."
+)
+@click.option("--strict", is_flag=True, help="Refuse to run where limits would be reduced.")
+@click.option("--audit", "audit", is_flag=True, help="Trace CMD and say what it did; many times slower.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
 @click.pass_context
@@ -50,7 +58,12 @@ def run(
     pids: int,
     seconds: float,
     disk_mb: int,
+    cpus: float,
+    cpuset: str,
     files: tuple[str, ...],
+    image: str,
+    strict: bool,
+    audit: bool,
     as_json: bool,
     command: tuple[str, ...],
 ) -> None:
@@ -63,17 +76,40 @@ def run(
 
     In JSON, stdout and stderr are text; where the bytes are not UTF-8 they are shown with \\xNN escapes, and
     stdout_base64 or stderr_base64 holds them exactly. Both are capped.
+
+    With --audit (needs the extra `audit`), `audit` holds what CMD and its children did: files opened, addresses used,
+    programs started, calls refused, changes outside /work, and how each process ended. It was read from memory that
+    CMD controls: it is evidence, not proof.
     """
     from appliance.paths import from_environment
+    from appliance.sandbox.auditing import describe as describe_audit
     from appliance.sandbox.client import Jails
 
-    limits = Limits(memory_mb=memory_mb, pids=pids, cpu_s=seconds, wall_s=seconds, disk_mb=disk_mb)
+    limits = Limits(
+        memory_mb=memory_mb,
+        pids=pids,
+        cpu_s=seconds,
+        wall_s=seconds,
+        disk_mb=disk_mb,
+        cpus=cpus,
+        cpuset=cpuset,
+    )
     contents = _contents(files)
-    with Jails(from_environment(os.environ)) as jails:
-        result = jails.run(command, Policy(limits), files=contents)
-    click.echo(json.dumps(to_json(result)) if as_json else describe(result))
+    policy, report = Policy(limits, strict=strict), None
+    with Jails(from_environment(os.environ), image=image) as jails:
+        if audit:
+            result, report = jails.audit(command, policy, files=contents)
+        else:
+            result = jails.run(command, policy, files=contents)
+    if as_json:
+        click.echo(json.dumps(to_json(result) | ({"audit": report.to_json()} if report else {})))
+    else:
+        click.echo("\n".join([describe(result), *([describe_audit(report)] if report else [])]))
     if result.status is JailStatus.infra:
         context.exit(1)
+
+
+command.add_command(probe.command)
 
 
 def _contents(files: tuple[str, ...]) -> dict[str, bytes]:

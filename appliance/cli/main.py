@@ -14,8 +14,11 @@ from appliance.errors import EXIT_INTERRUPTED, ApplianceError
 
 VERBS: dict[str, str] = {
     "attempt": "List and show attempts with their verdicts.",
+    "bench": "Measure this machine.",
     "doctor": "Check that this machine can do the main job.",
-    "jail": "Run one command in a jail.",
+    "image": "Make, import, list and check the images that jails start from.",
+    "jail": "Run commands in jails; attack them.",
+    "jailer": "Serve jails to other processes of this machine.",
     "judge": "Judge a file or folder as a submission for a task.",
     "run": "List runs and show their reports.",
     "task": "List, show and check tasks.",

@@ -102,7 +102,7 @@ def check(
     from appliance.sandbox.client import Jails
 
     chosen = _chosen(tasks, every, packs)
-    with Jails(from_environment(os.environ)) as jails, ThreadPoolExecutor(os.cpu_count()) as pool:
+    with Jails(from_environment(os.environ), warm=True) as jails, ThreadPoolExecutor(os.cpu_count()) as pool:
         judge = Judge(jails)
         rows = list(pool.map(lambda task: check_task(judge, task), chosen))
     failed = [row for row in rows if not row["ok"]]

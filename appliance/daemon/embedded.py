@@ -82,7 +82,7 @@ def run(wish: Wish, paths: Paths, listeners: tuple[Listener, ...], stop: Callabl
 
     tasks = _load_tasks(wish.recipe)
     gguf = wish.recipe.model.gguf
-    with lock.single_run(paths), Store(paths.store, paths.objects) as store, Jails(paths) as jails:
+    with lock.single_run(paths), Store(paths.store, paths.objects) as store, Jails(paths, warm=True) as jails:
         _prove_jails(jails)
         source = starter_model(paths) if gguf == "starter" else Path(gguf)
         base = prepare(source, paths.bases, lambda text: _tell(listeners, "base.preparing", text=text))

@@ -1,0 +1,1 @@
+"""Benchmarks: figures that docs may quote, each printed by a shipped command."""

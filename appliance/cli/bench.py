@@ -1,0 +1,63 @@
+"""`appliance bench`: figures of this machine."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import click
+
+from appliance.clean import clean_text
+
+
+@click.group(name="bench")
+def command() -> None:
+    """Measure this machine; every figure in the docs comes from here."""
+
+
+@command.command("jail")
+@click.option(
+    "--launches", type=click.IntRange(40), default=1500, show_default=True, help="Warm launches in total."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def jail(launches: int, as_json: bool) -> None:
+    """Time cold and warm jails in one run: single launches, then 1, 4 and 16 at once.
+
+    A launch is one trivial Python job, from the call to its result. `late` counts those that took 0.9 s or longer,
+    `lost` those that did not end well.
+    """
+    from appliance.bench.jail import bench
+    from appliance.paths import from_environment
+
+    _show(bench(from_environment(os.environ), launches, _say), as_json)
+
+
+@command.command("sessions")
+@click.option(
+    "--count", type=click.IntRange(1, 900), default=100, show_default=True, help="Sessions open at once."
+)
+@click.option("--rounds", type=click.IntRange(1), default=3, show_default=True, help="Commands in each.")
+@click.option(
+    "--every", type=click.FloatRange(0), default=3.0, show_default=True, help="Seconds from round to round."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def sessions(count: int, rounds: int, every: float, as_json: bool) -> None:
+    """Keep many sessions open, each running a command now and then."""
+    from appliance.bench.sessions import bench
+    from appliance.paths import from_environment
+
+    _show(bench(from_environment(os.environ), count, rounds, every, _say), as_json)
+
+
+def _say(text: str) -> None:
+    click.echo(f"bench: {clean_text(text)}", err=True)
+
+
+def _show(found: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(found))
+        return
+    for name, value in found.items():
+        parts = value.items() if isinstance(value, dict) else [("", value)]
+        click.echo(f"{name:<14}" + "  ".join(f"{key} {figure}".strip() for key, figure in parts))
