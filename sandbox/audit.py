@@ -362,7 +362,7 @@ def parsed(words: Sequence[str]) -> Any:
     parser.add_argument("--level", type=int, default=0, help="forks between the command and what to report")
     parser.add_argument("--work", default="", help="changes below this folder are not reported")
     parser.add_argument(
-        "--join", action="append", default=[], help="a cgroup.procs that the command goes into"
+        "--join", action="append", default=[], help="a cgroup.procs, or tasks, that the command goes into"
     )
     parser.add_argument("command", nargs="+")
     return parser.parse_args(list(words))

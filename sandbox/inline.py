@@ -23,12 +23,18 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 PR_SET_NAME = 15
+SEARCHED = [
+    path for path in sys.path if path not in map(str, (Path(__file__).parent, Path(__file__).parents[2]))
+]
+"""Where a new interpreter would look for modules, but for the folder of its script."""
 INTERRUPTED = -1
 """Instead of an exit code: end by SIGINT."""
 EXIT_UNWRITTEN = 120
 """What Python exits with when it cannot flush its standard streams."""
 BY_SITE = ("copyright", "credits", "exit", "help", "license", "quit")
 """Builtins that a Python without site lacks."""
+
+libc = ctypes.CDLL(None)
 
 
 def carry_out(name: str, program: str, words: list[str], flags: set[str]) -> NoReturn:
@@ -37,17 +43,14 @@ def carry_out(name: str, program: str, words: list[str], flags: set[str]) -> NoR
 
 
 def rehearse() -> None:
-    """Touch what every job touches, so that the memory shared with the zygote is copied now and not later."""
-    renew_streams(False)
-    exec(compile("import sys\nfor _ in range(2): len(sys.argv)", "<rehearsal>", "exec"), {})
-    gathered = {name: [name] for name in sys.modules}
-    gathered.clear()
+    """Take over once for nothing; taking over again is as good as the first time."""
+    main = take_over("/usr/bin/python3", ["-c", "pass"], set())
+    exec(compile("import sys\nfor _ in range(2): len(sys.argv)", "<rehearsal>", "exec"), main.__dict__)
 
 
 def take_over(program: str, words: list[str], flags: set[str]) -> ModuleType:
     """Make this process look like a Python that was started for `words`; return its empty main module."""
     main = ModuleType("__main__")
-    ours = {str(Path(__file__).parent), str(Path(__file__).parents[2])}
     for name in [name for name in sys.modules if name.partition(".")[0] == "appliance"]:
         del sys.modules[name]
     sys.modules["__main__"] = main
@@ -56,8 +59,8 @@ def take_over(program: str, words: list[str], flags: set[str]) -> ModuleType:
     if words[0] != "-c":
         main.__dict__.update(__file__=words[0], __cached__=None)
     sys.executable = program
-    ctypes.CDLL(None).prctl(PR_SET_NAME, os.path.basename(program).encode(), 0, 0, 0)
-    sys.path[:] = [path for path in sys.path if path not in ours]
+    libc.prctl(PR_SET_NAME, os.path.basename(program).encode(), 0, 0, 0)
+    sys.path[:] = SEARCHED
     renew_streams("u" in flags)
     if "S" in flags:
         for name in BY_SITE:

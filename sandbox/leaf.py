@@ -76,6 +76,8 @@ class Setting:
 class Leaf(ABC):
     """The cgroup of one jail, from its limits to its removal; `remove` also closes what it holds open."""
 
+    JOIN = "cgroup.procs"
+
     def __init__(self, folders: Sequence[str]) -> None:
         self._folders = tuple(dict.fromkeys(folders))
         self.swap_limited = True
@@ -87,8 +89,8 @@ class Leaf(ABC):
 
     @property
     def joins(self) -> list[str]:
-        """Files that a process writes 0 to, all of them in this order, in order to belong here."""
-        return [f"{folder}/cgroup.procs" for folder in self._folders]
+        """Files that a process of one thread writes 0 to, all of them in this order, in order to belong here."""
+        return [f"{folder}/{self.JOIN}" for folder in self._folders]
 
     def open_joins(self) -> list[int]:
         """The same as write-only descriptors, for a process that cannot reach the files; the caller closes them."""
@@ -192,6 +194,9 @@ class Leaf(ABC):
 
 class LeafV1(Leaf):
     """A folder in each hierarchy that is asked for: memory, pids, cpuacct, freezer, and at will cpu and cpuset."""
+
+    JOIN = "tasks"
+    """To move a thread that moves itself, the kernel need not stop all forks of the host, which takes milliseconds."""
 
     def __init__(self, folders: dict[str, str]) -> None:
         # The freezer comes last, so that what is still to be removed can still be killed.

@@ -22,7 +22,6 @@ import fcntl
 import json
 import os
 import select
-import shutil
 import signal
 import socket
 import sys
@@ -40,6 +39,8 @@ PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 CLONE_NEWNS = 0x20000
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 1, 2, 4, 32, 4096, 16384, 1 << 18
 
+libc = ctypes.CDLL(None, use_errno=True)
+
 
 class Child:
     """One running nsjail, its line to the client, and its cgroup folders in case the client cannot remove them."""
@@ -51,14 +52,12 @@ class Child:
 
 
 def mount(source: str, target: str, kind: str, flags: int, options: str = "") -> None:
-    libc = ctypes.CDLL(None, use_errno=True)
     if libc.mount(source.encode(), target.encode(), kind.encode(), flags, options.encode()) != 0:
         raise OSError(ctypes.get_errno(), f"mount {target}: {os.strerror(ctypes.get_errno())}")
 
 
 def take_private_stage(image: str, stage: str) -> None:
     """A mount namespace in which STAGE is ours; the image is bound below it."""
-    libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(CLONE_NEWNS) != 0:
         raise OSError(ctypes.get_errno(), f"unshare: {os.strerror(ctypes.get_errno())}")
     mount("none", "/", "", MS_REC | MS_PRIVATE)
@@ -108,7 +107,7 @@ def become(request: dict[str, Any]) -> None:
         with open(path, "w") as file:
             file.write("0")
     # Without a cgroup nothing else ends it when we are killed.
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     # Ignored signals stay ignored over exec: what our caller ignores (nohup: SIGHUP) must not reach the candidate.
     for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
         with contextlib.suppress(OSError):
@@ -247,7 +246,7 @@ def main(arguments: list[str]) -> None:
     control = socket.socket(fileno=int(arguments[0]))
     private, image, stage = arguments[1] == "private", arguments[2], arguments[3]
     os.umask(0o022)
-    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     try:
         if private:
             take_private_stage(image, stage)
@@ -265,6 +264,9 @@ def main(arguments: list[str]) -> None:
     finally:
         spawner.end()
         if not private:
+            # A zygote, which imports us, has no use for it.
+            import shutil
+
             shutil.rmtree(stage, ignore_errors=True)
 
 

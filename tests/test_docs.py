@@ -67,8 +67,9 @@ def test_every_verb_has_help(verb: str) -> None:
 
 
 def shown_commands() -> list[str]:
-    """The commands of the README's shell blocks that begin with the program's name, but for the long run."""
-    blocks = re.findall(r"```sh\n(.*?)```", README, re.DOTALL)
+    """The commands of README's and docs' shell blocks that begin with the program's name, but for the long run."""
+    pages = README + (ROOT / "docs" / "jails.md").read_text()
+    blocks = re.findall(r"```sh\n(.*?)```", pages, re.DOTALL)
     lines = [line for block in blocks for line in block.splitlines()]
     return [line for line in lines if line.startswith("appliance ") and " train " not in line]
 
