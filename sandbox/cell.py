@@ -9,7 +9,6 @@ from __future__ import annotations
 import fcntl
 import itertools
 import os
-import select
 import socket
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -28,6 +27,7 @@ from appliance.sandbox.launcher import Launcher, Stage
 from appliance.sandbox.nsjail import CONTROL_FD, arguments
 from appliance.sandbox.policy import Limits
 from appliance.sandbox.uids import Identities
+from appliance.sandbox.watch import is_readable
 
 ORDER_BUFFER_BYTES = 256 * 1024
 DISCARD_PATIENCE_S = 5.0
@@ -141,7 +141,7 @@ class Cell:
 
     def alive(self) -> bool:
         """Whether the process of the line has not been reaped yet."""
-        return not select.select([self.line], [], [], 0)[0]
+        return not is_readable(self.line.fileno())
 
     def kill(self) -> None:
         if self.leaf:

@@ -26,7 +26,8 @@ from appliance.sandbox.policy import Limits
 from appliance.sandbox.seccomp import assembled
 
 START_PATIENCE_S = 30.0
-LIMITS = Limits(memory_mb=512, pids=4096)
+LIMITS = Limits(memory_mb=4096, pids=4096)
+"""A guard, no more: the kernel charges a zygote for the namespaces of its jails, over 1 MiB for each that lives."""
 SOURCES = ("init.py", "inline.py", "resident.py", "spawner.py", "zygote.py")
 
 

@@ -92,6 +92,13 @@ class Ends:
         return (self.stdout, self.stderr, self.record, self.log)
 
 
+def is_readable(fd: int) -> bool:
+    """Whether a read would not block; select(2) cannot be asked about descriptors from 1024 on."""
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    return bool(poll.poll(0))
+
+
 def _last_word(line: socket.socket) -> bytes:
     """What the launcher said of nsjail's end; nothing when it died itself."""
     while True:
@@ -230,7 +237,7 @@ class Watch:
 
     def _catch_up(self) -> None:
         """The last words of a jail that is gone: the report counts more than the exit."""
-        while self._ends.record.open and select.select([self._ends.record.fd], [], [], 0)[0]:
+        while self._ends.record.open and is_readable(self._ends.record.fd):
             self._ends.record.pull()
         self._note_start()
 

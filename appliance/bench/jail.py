@@ -28,6 +28,9 @@ LATE_S = 0.9
 PAUSE_S = 0.02
 """Between launches that are timed one by one, for the pool to refill."""
 
+SETTLE_S = 0.5
+"""Until the last jails have gone and those that wait are ready."""
+
 Say = Callable[[str], None]
 
 
@@ -103,9 +106,9 @@ def _crowd(jails: Jails, count: int, width: int) -> tuple[list[Launch], float]:
 
 def _idle_mib(jails: Jails) -> float | None:
     """Proportional memory of a waiting jail, its share of the zygote included; None where it cannot be read."""
-    cells = jails.waiting()
+    time.sleep(SETTLE_S)
     try:
-        sizes = [sum(map(proportional_mib, cell.leaf.pids())) for cell in cells if cell.leaf]
+        sizes = [sum(map(proportional_mib, cell.leaf.pids())) for cell in jails.waiting() if cell.leaf]
     except OSError:
         return None
     return statistics.median(sizes) if sizes else None
