@@ -12,7 +12,7 @@ gone, every jail is killed, its leaf removed, and the process ends.
 """
 
 # pathlib costs more to import than all the rest.
-# ruff: noqa: PTH101, PTH102, PTH103, PTH106, PTH123
+# ruff: noqa: PTH208, PTH101, PTH102, PTH103, PTH106, PTH123
 
 from __future__ import annotations
 
@@ -115,6 +115,18 @@ def become(request: dict[str, Any]) -> None:
     # A wake-up may come before nsjail has its handler.
     signal.signal(signal.SIGALRM, signal.SIG_IGN)
     os.execve(request["argv"][0], request["argv"], {})
+
+
+def family(folders: list[str]) -> list[str]:
+    """These cgroup folders and all others that the same process made: names differ in their last number only."""
+    found = set(folders)
+    for parent, _, name in (folder.rpartition("/") for folder in folders):
+        maker = name.rpartition("-")[0]
+        with contextlib.suppress(OSError):
+            found |= {
+                f"{parent}/{other}" for other in os.listdir(parent) if other.rpartition("-")[0] == maker
+            }
+    return sorted(found)
 
 
 def removed(folder: str) -> bool:
@@ -232,6 +244,8 @@ class Spawner:
         # Nobody is told of these ends: they are ours, not the candidates'.
         children, self._children = self._children, {}
         folders = self._abandoned + [folder for child in children.values() for folder in child.folders]
+        if os.getppid() != self._parent:
+            folders = family(folders)
         for pid in children:
             os.kill(pid, signal.SIGKILL)
         deadline = time.monotonic() + END_PATIENCE_S

@@ -15,6 +15,7 @@ import pytest
 from appliance.paths import Paths
 from appliance.sandbox import pool
 from appliance.sandbox.cell import Shape
+from appliance.sandbox.cgroups import PREFIX
 from appliance.sandbox.client import Jails, JailStatus
 from appliance.sandbox.host import fatal_problem
 from appliance.sandbox.policy import Limits, Policy
@@ -241,6 +242,50 @@ def test_a_dead_zygote_is_infra_and_the_next_run_works(home: Paths) -> None:
         assert result.status is JailStatus.infra
         assert came(lambda: jails.run(["true"], QUICK).status is JailStatus.ok)
         assert all(jails.run(["true"], QUICK).status is JailStatus.ok for _ in range(4))
+
+
+ORPHAN = """
+import sys, time
+from pathlib import Path
+from appliance.paths import Paths
+from appliance.sandbox.client import Jails
+from appliance.sandbox.policy import Limits, Policy
+jails = Jails(Paths(Path(sys.argv[1]), Path(sys.argv[2])), warm=True)
+policy = Policy(Limits(wall_s=90))
+sessions = [jails.session(policy) for _ in range(3)]
+print(all(session.healthy() for session in sessions), jails.run(["true"], policy).status, flush=True)
+time.sleep(60)
+"""
+
+
+def test_a_killed_client_leaves_no_jail_session_or_cgroup(home: Paths) -> None:
+    command = [sys.executable, "-c", ORPHAN, str(home.data), str(home.cache)]
+    client = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE)
+    assert client.stdout is not None
+    assert client.stdout.readline() == b"True ok\n"
+    mark = f"{PREFIX}-{client.pid}-"
+    assert members(mark) != []
+    client.kill()
+    client.wait()
+    client.stdout.close()
+    assert came(lambda: members(mark) == [])
+    assert came(lambda: list(Path("/sys/fs/cgroup").rglob(f"{mark}*")) == [])
+
+
+def members(mark: str) -> list[str]:
+    """Processes in cgroups with such a name, or, where there are none, in any zygote's process namespace."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if (
+                mark in (folder / "cgroup").read_text()
+                or mark.split("-")[-2].encode()
+                in ((folder / "cmdline").read_bytes().partition(b"/zygote-")[2].split(b"-")[:1])
+            ):
+                found.append(folder.name)
+        except OSError:
+            continue
+    return found
 
 
 def test_a_worn_zygote_is_replaced(home: Paths, monkeypatch: pytest.MonkeyPatch) -> None:

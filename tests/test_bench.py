@@ -1,0 +1,60 @@
+"""The benchmarks measure what they say: keys, counts, and that a failed launch is counted."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from appliance.bench.jail import Launch, launch, spread
+from appliance.paths import Paths
+from appliance.sandbox.client import Jails
+
+ROOT = Path(__file__).parents[1]
+
+
+def bench(*arguments: str) -> dict[str, object]:
+    done = subprocess.run(
+        [sys.executable, "-m", "appliance", "bench", *arguments, "--json"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    found: dict[str, object] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.jail
+def test_the_jail_benchmark_counts_what_it_launched() -> None:
+    found = bench("jail", "--launches", "60")
+    assert found["launches"] == 60 - (60 - 20) % 3 + 3
+    assert found["lost"] == 0
+    for name in ("cold_ms", "warm_ms"):
+        figures = found[name]
+        assert isinstance(figures, dict)
+        assert 0 < figures["p50"] <= figures["p95"] <= figures["p99"] <= figures["max"]
+    rates = found["jails_per_s"]
+    assert isinstance(rates, dict)
+    assert list(rates) == ["1", "4", "16"]
+
+
+@pytest.mark.jail
+def test_the_session_benchmark_counts_commands() -> None:
+    found = bench("sessions", "--count", "3", "--rounds", "2", "--every", "0")
+    assert (found["sessions"], found["commands"], found["failed"]) == (3, 6, 0)
+
+
+@pytest.mark.jail
+def test_a_launch_that_fails_is_not_ok(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("appliance.bench.jail.COMMAND", ("false",))
+    with Jails(Paths(tmp_path / "data", tmp_path / "cache")) as jails:
+        assert not launch(jails).ok
+
+
+def test_a_spread_is_in_milliseconds() -> None:
+    found = spread([Launch(seconds / 1000, True) for seconds in range(1, 102)])
+    assert found == {"p50": 51.0, "p95": 96.0, "p99": 100.0, "max": 101.0}
