@@ -11,12 +11,14 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from types import TracebackType
 
 from appliance.errors import SandboxError, UsageError
 from appliance.sandbox import changes
+from appliance.sandbox.artefacts import Collection, CollectLimits, collect
 from appliance.sandbox.cell import Cell
 from appliance.sandbox.cgroups import Usage
 from appliance.sandbox.changes import Change, Snapshot
@@ -98,6 +100,11 @@ class Session:
         """The state of /work now; another session can begin from it."""
         with self._turn:
             return changes.freeze(self._now())
+
+    def artefacts(self, limits: CollectLimits | None = None) -> Collection:
+        """The regular files that commands wrote below /work, each refused one with its reason."""
+        with self._turn, self._changes() as upper:
+            return collect(upper, limits or CollectLimits(), self._clock)
 
     def reset(self) -> None:
         """Back to the beginning, in a new jail: no file, process or shared memory is left."""
@@ -186,18 +193,24 @@ class Session:
 
     def _now(self) -> dict[str, changes.Entry]:
         """The tree as it is, read from the overlay's upper folder."""
+        with self._changes() as upper:
+            room = min(self._policy.limits.disk_mb << 20, MOST_BYTES)
+            try:
+                return changes.apply(self._base, changes.read(upper, room))
+            except OSError as error:
+                raise SandboxError(f"cannot read a session's changes: {error}", remedy="reset it") from error
+
+    @contextmanager
+    def _changes(self) -> Iterator[int]:
+        """The open upper folder of the overlay."""
         self._check()
         _, upper = self._ask(b"U")
+        if upper < 0:
+            raise SandboxError("the session did not hand out its changes", remedy="reset it")
         try:
-            if upper < 0:
-                raise SandboxError("the session did not hand out its changes", remedy="reset it")
-            room = min(self._policy.limits.disk_mb << 20, MOST_BYTES)
-            return changes.apply(self._base, changes.read(upper, room))
-        except OSError as error:
-            raise SandboxError(f"cannot read a session's changes: {error}", remedy="reset it") from error
+            yield upper
         finally:
-            if upper >= 0:
-                os.close(upper)
+            os.close(upper)
 
     def _ask(self, question: bytes) -> tuple[bytes, int]:
         """The init's answer, with a descriptor or -1; what it said before is passed over."""

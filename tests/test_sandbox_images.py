@@ -23,8 +23,8 @@ from appliance.errors import ApplianceError, IntegrityError, NotFoundError, Sand
 from appliance.sandbox import nsjail
 from appliance.sandbox.host import fatal_problem
 from appliance.sandbox.image import MARKER, Image, host_key, interpreter_at, measure, own_interpreter, prepare
-from appliance.sandbox.images.store import archive, foreign
-from appliance.sandbox.images.store import store as images
+from appliance.sandbox.images import archive, foreign
+from appliance.sandbox.images import store as images
 from appliance.sandbox.images.unpack import Caps, Meter, Tree
 from appliance.sandbox.launcher import Launcher
 from appliance.sandbox.policy import Limits

@@ -131,6 +131,11 @@ open(b"bad\\xff\\nname\\x1b[2J", "w").close(); os.link("sparse", "hard")
 os.mkdir("locked"); open("locked/in", "w").close(); os.chmod("locked", 0)
 """
     assert session.run(["python3", "-c", script]).status is JailStatus.ok
+    collected = session.artefacts()
+    assert collected.files[b"bad\xff\nname\x1b[2J"] == b""
+    assert b"host" not in collected.files.values()
+    refused = {item.name: item.reason for item in collected.refused}
+    assert {b"link", b"root", b"socket", b"hard", b"sparse"} <= refused.keys()
     entries = {entry.path: entry for entry in session.snapshot().entries} if os.geteuid() == 0 else {}
     if entries:
         assert entries["link"].kind == "link"
