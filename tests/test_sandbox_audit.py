@@ -259,6 +259,8 @@ import os, signal, time
 child = os.fork()
 if child == 0:
     os.kill(os.getpid(), signal.SIGSTOP)
+    # Who has ended already is not told of as continued.
+    time.sleep(1)
     os._exit(3)
 print(os.WIFSTOPPED(os.waitpid(child, os.WUNTRACED)[1]))
 os.kill(child, signal.SIGCONT)
