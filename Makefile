@@ -1,11 +1,12 @@
 # demo: the main job on the starter model.  test: check, then every test.  check: format, lint, types.
+# vm: jails on cgroup version 2, in a virtual machine (as root, a quarter of an hour).
 # Each makes .venv first when it is missing or out of date (.ci/setup says how and what it may lack).
 # PYTEST_ARGS goes to pytest, for instance: make test PYTEST_ARGS="tests/test_layout.py -x"
 
 PYTEST_ARGS ?=
 export OMP_WAIT_POLICY ?= passive
 
-.PHONY: demo test check setup clean distclean
+.PHONY: demo test check setup vm clean distclean
 
 demo: setup
 	.venv/bin/appliance train recipes/starter.toml
@@ -20,6 +21,9 @@ check: setup
 
 setup:
 	@bash .ci/setup
+
+vm:
+	python3 tests/vm/run.py --fast
 
 clean:
 	rm -rf build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache

@@ -150,7 +150,7 @@ class Cell:
     @property
     def reduced(self) -> bool:
         """Whether memory or CPU time are limited for each process only, or memory but not swap."""
-        return self.leaf is None or self.host.nursery is None or not self.host.nursery.swap_limited
+        return self.leaf is None or not self.leaf.swap_limited
 
     @property
     def warm(self) -> bool:

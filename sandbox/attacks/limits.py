@@ -105,9 +105,9 @@ mine = {{int(name) for name in os.listdir("/proc") if name.isdigit()}}
 for pid in set(range(2, 3000)) - mine:
     shut(f"signal {{pid}}", lambda: os.kill(pid, 0), errno.ESRCH)
 shut("kill the canary", lambda: os.kill(int(os.environ.get("{CANARY_PID}", "2000000")), 9), errno.ESRCH)
+signal.signal(signal.SIGALRM, signal.SIG_IGN)
 for _ in range(64):
     signal.setitimer(signal.ITIMER_REAL, 0.0001, 0.0001)
-    signal.signal(signal.SIGALRM, signal.SIG_IGN)
 verdict()""", id="A20"),
     Probe("daemon_renames_itself", JailStatus.ok, """
 if os.fork() == 0:

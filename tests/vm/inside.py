@@ -182,12 +182,11 @@ def probes(chosen: list[str], fast: bool) -> Iterator[dict[str, Any]]:
     """What `appliance jail probe` does: its report as far as it has come, and a line on the console for each probe."""
     paths, findings = from_environment(os.environ), []
     with Jails(paths) as jails:
-        examination = Examination(jails, paths)
+        examination = Examination(jails, paths, jails.rest)
         for found in examination.run(catalogue.chosen(chosen, fast=fast)):
             print(f"{found.verdict} {found.name} {found.took_s:.1f} s {found.reason}"[:150], flush=True)
             findings.append(asdict(found))
-            limits = "reduced" if any(found["limits"] == "reduced" for found in findings) else "full"
-            yield {"limits": limits, "probes": findings}
+            yield {"limits": examination.limits, "probes": findings}
     yield {"invariants": examination.invariants}
 
 
