@@ -21,6 +21,7 @@ from appliance.errors import SandboxError
 from appliance.sandbox.auditing import audited
 from appliance.sandbox.cgroups import Leaf, Nursery
 from appliance.sandbox.changes import Tree, lay_out
+from appliance.sandbox.channel import Channel
 from appliance.sandbox.image import INIT, Image
 from appliance.sandbox.job import make_job, remove_job, write_files
 from appliance.sandbox.launcher import Launcher, Stage
@@ -74,18 +75,6 @@ class Shape:
     def limits(self) -> Limits:
         """Those of a jail of this shape that waits for its order."""
         return Limits(disk_mb=self.disk_mb, inodes=self.inodes, cpus=self.cpus, cpuset=self.cpuset)
-
-
-@dataclass(frozen=True, slots=True)
-class Channel:
-    """Our ends of a conversation's two pipes, which outlive the jail: what it said can still be read."""
-
-    read: int
-    write: int
-
-    def close(self) -> None:
-        os.close(self.read)
-        os.close(self.write)
 
 
 class Maker(Protocol):

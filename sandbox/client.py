@@ -6,8 +6,6 @@ A result is what the command did; an exception is what the host could not do.
 
 from __future__ import annotations
 
-import os
-import select
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -21,6 +19,7 @@ from appliance.sandbox.auditing import AuditReport, Recording
 from appliance.sandbox.cell import AuditedMaker, Cell, ColdMaker, Host, Shape
 from appliance.sandbox.cgroups import nursery
 from appliance.sandbox.changes import Snapshot
+from appliance.sandbox.channel import Talk
 from appliance.sandbox.ending import JailResult, JailStatus
 from appliance.sandbox.host import likely_problem
 from appliance.sandbox.image import Image, own_interpreter, prepare
@@ -208,68 +207,30 @@ def explained(jail: Jail, result: JailResult) -> JailResult:
     return result
 
 
-class Conversation:
-    """A running command and a pair of pipes to it. One thread talks; another supervises."""
+class Conversation(Talk):
+    """A conversation that this process supervises, in a thread of its own."""
 
     def __init__(self, jail: Jail) -> None:
         assert jail.channel is not None
+        super().__init__(jail.channel)
         self._jail = jail
-        self._channel = jail.channel
-        self._at_end = False
-        self._open = True
         self._result: JailResult | None = None
         self._failure: BaseException | None = None
         self._thread = threading.Thread(target=self._supervise, name="jail", daemon=True)
         self._thread.start()
 
-    def send(self, body: bytes) -> None:
-        """Write all of `body`; BrokenPipeError when the peer is gone, which a full pipe ends in at the latest
-        when the jail reaches a limit."""
-        if not self._open:
-            raise BrokenPipeError("the conversation is finished")
-        left = memoryview(body)
-        while left:
-            left = left[os.write(self._channel.write, left) :]
+    def _end(self) -> None:
+        if self._at_end:
+            # The peer is gone: what it ended with is on its way.
+            self._thread.join(FAREWELL_S)
+        self._jail.stop()
+        self._thread.join()
 
-    def receive(self, max_bytes: int, timeout_s: float) -> bytes | None:
-        """What the peer wrote, up to `max_bytes`; None when its jail has ended; TimeoutError when it is silent.
-
-        A peer that closes its descriptor and lives on is silent: it cannot be told apart from a slow one.
-        """
-        if self._at_end or not self._open:
-            return None
-        waiting = select.poll()
-        waiting.register(self._channel.read, select.POLLIN)
-        if not waiting.poll(max(0.0, timeout_s) * 1000):
-            raise TimeoutError(f"nothing was received in {timeout_s:g} s")
-        body = os.read(self._channel.read, max_bytes)
-        self._at_end = not body
-        return body or None
-
-    def finish(self) -> JailResult:
-        """End the conversation, kill what is left and say how it ended."""
-        if self._open:
-            self._open = False
-            os.close(self._channel.write)
-            if self._at_end:
-                # The peer is gone: what it ended with is on its way.
-                self._thread.join(FAREWELL_S)
-            self._jail.stop()
-            self._thread.join()
-            os.close(self._channel.read)
+    def _ending(self) -> JailResult:
         if self._failure is not None:
             raise self._failure
         assert self._result is not None
         return explained(self._jail, self._result)
-
-    def __enter__(self) -> Conversation:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._open:
-            self.finish()
 
     def _supervise(self) -> None:
         try:

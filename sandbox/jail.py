@@ -95,18 +95,8 @@ class Jail:
     def _facts(self, stop: Stop, cpu_s: float, usage: Usage | None) -> Facts:
         report = self._watch.report or Report()
         trouble = self._trouble(stop)
-        return Facts(
-            stop=Stop.broken if trouble else stop,
-            wait_status=report.wait_status,
-            exec_errno=report.exec_errno,
-            cpu_s=cpu_s if usage else report.cpu_s,
-            oom_kills=usage.oom_kills if usage else 0,
-            met_limit=usage is not None and usage.met_limit,
-            pids_hits=usage.pids_hits if usage else 0,
-            over=self._watch.over,
-            full=report.full,
-            trouble=trouble,
-        )
+        stop = Stop.broken if trouble else stop
+        return facts_of(stop, report, cpu_s, usage, over=self._watch.over, trouble=trouble)
 
     def _trouble(self, stop: Stop) -> str:
         if not self._cell.empty and not self._cell.leaving:
@@ -129,6 +119,24 @@ def ends_of(cell: Cell, limits: Limits, wake: int) -> Ends:
         log=Stream(cell.log, LOG_BYTES),
         line=cell.line,
         wake=wake,
+    )
+
+
+def facts_of(
+    stop: Stop, report: Report, cpu_s: float, usage: Usage | None, *, over: bool, trouble: str
+) -> Facts:
+    """What is known of a command's end, from its init and, where there is one, its cgroup."""
+    return Facts(
+        stop=stop,
+        wait_status=report.wait_status,
+        exec_errno=report.exec_errno,
+        cpu_s=cpu_s if usage else report.cpu_s,
+        oom_kills=usage.oom_kills if usage else 0,
+        met_limit=usage is not None and usage.met_limit,
+        pids_hits=usage.pids_hits if usage else 0,
+        over=over,
+        full=report.full,
+        trouble=trouble,
     )
 
 

@@ -18,7 +18,7 @@ from types import TracebackType
 
 from appliance.errors import SandboxError
 from appliance.sandbox import parcels, wire
-from appliance.sandbox.cell import Channel
+from appliance.sandbox.channel import Channel, Talk
 from appliance.sandbox.client import JailResult
 from appliance.sandbox.order import order
 from appliance.sandbox.policy import Policy
@@ -224,58 +224,25 @@ class Line:
             raise _gone(str(error)) from error
 
 
-class RemoteConversation:
-    """A running command and a pair of pipes to it, as `Conversation` has them."""
+class RemoteConversation(Talk):
+    """A conversation whose jail the jailer supervises."""
 
     def __init__(self, line: Line, channel: Channel) -> None:
-        self._line, self._channel = line, channel
-        self._at_end = False
-        self._open = True
-        self._ending: JailResult | SandboxError | None = None
+        super().__init__(channel)
+        self._line = line
+        self._said: JailResult | SandboxError | None = None
 
-    def send(self, body: bytes) -> None:
-        """Write all of `body`; BrokenPipeError when the peer is gone, or its jail has reached a limit."""
-        if not self._open:
-            raise BrokenPipeError("the conversation is finished")
-        left = memoryview(body)
-        while left:
-            left = left[os.write(self._channel.write, left) :]
+    def _end(self) -> None:
+        if not (self._at_end and self._line.is_heard(ENDING_PATIENCE_S)):
+            self._line.say_no_more()
+        self._said = self._last_word()
+        self._line.close()
 
-    def receive(self, max_bytes: int, timeout_s: float) -> bytes | None:
-        """What the peer wrote, up to `max_bytes`; None when its jail has ended; TimeoutError when it is silent."""
-        if self._at_end or not self._open:
-            return None
-        waiting = select.poll()
-        waiting.register(self._channel.read, select.POLLIN)
-        if not waiting.poll(max(0.0, timeout_s) * 1000):
-            raise TimeoutError(f"nothing was received in {timeout_s:g} s")
-        body = os.read(self._channel.read, max_bytes)
-        self._at_end = not body
-        return body or None
-
-    def finish(self) -> JailResult:
-        """End the conversation, have what is left killed and say how it ended."""
-        if self._open:
-            self._open = False
-            os.close(self._channel.write)
-            if not (self._at_end and self._line.is_heard(ENDING_PATIENCE_S)):
-                self._line.say_no_more()
-            self._ending = self._last_word()
-            os.close(self._channel.read)
-            self._line.close()
-        if isinstance(self._ending, SandboxError):
-            raise self._ending
-        assert self._ending is not None
-        return self._ending
-
-    def __enter__(self) -> RemoteConversation:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._open:
-            self.finish()
+    def _ending(self) -> JailResult:
+        if isinstance(self._said, SandboxError):
+            raise self._said
+        assert self._said is not None
+        return self._said
 
     def _last_word(self) -> JailResult | SandboxError:
         try:

@@ -23,7 +23,7 @@ from appliance.sandbox.cell import Cell
 from appliance.sandbox.cgroups import Usage
 from appliance.sandbox.changes import Change, Snapshot
 from appliance.sandbox.ending import Facts, JailResult, Stop
-from appliance.sandbox.jail import ends_of, outcome
+from appliance.sandbox.jail import ends_of, facts_of, outcome
 from appliance.sandbox.order import SEED_BYTES, Order, message, order
 from appliance.sandbox.policy import Limits, Policy
 from appliance.sandbox.watch import Clock, Report, Watch
@@ -178,18 +178,9 @@ class Session:
         # What a command stopped at a limit was killed with is our doing.
         report = (watch.report or Report()) if stop is Stop.ended else Report()
         lost = bool(self.broken) and stop in (Stop.broken, Stop.lost) and watch.lost_launcher
-        return Facts(
-            stop=Stop.broken if lost else stop,
-            wait_status=report.wait_status,
-            exec_errno=report.exec_errno,
-            cpu_s=cpu_s if usage else report.cpu_s,
-            oom_kills=usage.oom_kills if usage else 0,
-            met_limit=usage is not None and usage.met_limit,
-            pids_hits=usage.pids_hits if usage else 0,
-            over=watch.over,
-            full=report.full,
-            trouble=f"the session ended: {self.broken}" if self.broken else "",
-        )
+        trouble = f"the session ended: {self.broken}" if self.broken else ""
+        stop = Stop.broken if lost else stop
+        return facts_of(stop, report, cpu_s, usage, over=watch.over, trouble=trouble)
 
     def _now(self) -> dict[str, changes.Entry]:
         """The tree as it is, read from the overlay's upper folder."""

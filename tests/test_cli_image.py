@@ -60,7 +60,7 @@ def test_list_shows_name_digest_source_and_size_and_no_control_characters(home: 
     assert "small:1" in text
     assert row["digest"][:19] in text
     assert "MiB" in text
-    assert "1 images" in text
+    assert "1 image\n" in text
     assert not {character for character in text if not character.isprintable()} - {"\n"}
 
 
@@ -123,4 +123,14 @@ def test_a_wrong_argument_is_one_clear_error(home: Path, arguments: list[str], c
     assert run.returncode == code, run.stderr
     assert word in run.stderr
     assert "Traceback" not in run.stderr
+    assert "\x1b" not in run.stderr
+
+
+def test_a_file_that_is_no_archive_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "notes\x1b[2J.txt"
+    file.write_text("no archive at all\n" * 100)
+    run = appliance(tmp_path / "home", "import", str(file), "--name", "x")
+    assert run.returncode == 1
+    assert str(tmp_path / "notes") in run.stderr
+    assert "remedy" in run.stderr
     assert "\x1b" not in run.stderr

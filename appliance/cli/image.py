@@ -83,7 +83,7 @@ def list_images(as_json: bool) -> None:
         label = ",".join(row["names"]) or "-"
         size = f"{row['size_bytes'] / 2**20:.1f} MiB"
         click.echo(f"{label:<24} {row['digest'][:19]} {size:>12}  {clean_line(row['source'], 80)}")
-    click.echo(f"{len(rows)} images")
+    click.echo(f"{len(rows)} image{'' if len(rows) == 1 else 's'}")
 
 
 @command.command("verify")

@@ -15,10 +15,12 @@ import stat
 import struct
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from appliance.errors import NotFoundError, SandboxError
+from appliance.clean import clean_line
+from appliance.errors import IntegrityError, NotFoundError, SandboxError
 from appliance.sandbox.image import (
     MARKER,
     MOUNT_POINTS,
@@ -69,12 +71,21 @@ def from_archive(images: Path, file: Path, caps: Caps | None = None) -> Image:
     """What is in an OCI layout, a `docker save` or a plain tar file."""
 
     def fill(tree: Tree, meter: Meter) -> str:
-        with archive.opened(file, images, meter.caps) as plain:
+        with _naming(file), archive.opened(file, images, meter.caps) as plain:
             contents = archive.read_contents(plain, meter.caps)
             archive.unpack(plain, contents, tree, meter)
         return contents.search_path
 
     return _make(images, f"archive {file.name}", caps, fill)
+
+
+@contextmanager
+def _naming(file: Path) -> Iterator[None]:
+    """Put the file's name before what is refused about its contents."""
+    try:
+        yield
+    except (IntegrityError, SandboxError) as error:
+        raise type(error)(f"{clean_line(str(file), 200)}: {error.message}", remedy=error.remedy) from error
 
 
 def from_debian(images: Path, suite: str, mirror: str = "") -> Image:
