@@ -25,7 +25,7 @@ AGED_SHARE = 8
 _DUE = "SELECT seq FROM jobs WHERE class = ? AND state = 'queued' AND not_before <= ?"
 _FIRST = f"{_DUE} ORDER BY priority DESC, batch, cost DESC, seq LIMIT 1"
 _FIRST_SHORT = f"{_DUE} AND cost <= 1 ORDER BY priority DESC, batch, cost DESC, seq LIMIT 1"
-_OLDEST = f"{_DUE} AND submitted <= ? ORDER BY seq LIMIT 1"
+_OLDEST = _DUE.replace("seq", "seq, submitted", 1) + " ORDER BY seq LIMIT 1"
 
 
 def claim(file: QueueFile, classes: Sequence[str], claimant: Claimant, *, short: bool = False) -> Job | None:
@@ -54,8 +54,8 @@ def _next(connection: sqlite3.Connection, class_: str, claims: int, now: float, 
         row = connection.execute(_FIRST_SHORT, (class_, now)).fetchone()
         return row and int(row["seq"])
     if claims % AGED_SHARE == AGED_SHARE - 1:
-        row = connection.execute(_OLDEST, (class_, now, now - AGE_S)).fetchone()
-        if row:
+        row = connection.execute(_OLDEST, (class_, now)).fetchone()
+        if row and row["submitted"] <= now - AGE_S:
             return int(row["seq"])
     row = connection.execute(_FIRST, (class_, now)).fetchone()
     return row and int(row["seq"])

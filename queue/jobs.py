@@ -22,6 +22,9 @@ from appliance.queue import estimates
 from appliance.queue.file import QueueFile
 from appliance.queue.records import Job, Report, Request, to_json
 
+LOOKED_BACK = 2_000
+"""Attempts that a rate is taken from, at most."""
+
 # submitting
 
 
@@ -65,7 +68,9 @@ def queued(connection: sqlite3.Connection) -> dict[str, int]:
 def rate(connection: sqlite3.Connection, class_: str, since: float, now: float) -> float:
     """Jobs of a class that have ended per second since then."""
     ended = connection.execute(
-        "SELECT count(*) FROM jobs WHERE finished > ? AND class = ?", (since, class_)
+        "SELECT count(*) FROM (SELECT job_attempts.finished FROM job_attempts JOIN jobs USING (seq)"
+        " WHERE class = ? ORDER BY seq DESC LIMIT ?) WHERE finished > ?",
+        (class_, LOOKED_BACK, since),
     ).fetchone()[0]
     return float(ended / max(now - since, 1e-9))
 

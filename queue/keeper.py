@@ -43,7 +43,7 @@ class Lane:
 class Pace:
     """How often the keeper does what, in seconds."""
 
-    poll_s: float = 0.05
+    poll_s: float = 0.012
     """Looks for rings from other processes."""
     sweep_s: float = 0.5
     beat_s: float = 5.0
