@@ -101,3 +101,9 @@ def m003_events(db: Any) -> None:
         pk="seq",
     )
     db["events"].create_index(["run_id", "seq"])
+
+
+@migrations()
+def m004_audits(db: Any) -> None:
+    # What an audit found, counted; empty where there was none.
+    db["attempts"].add_column("audit", str)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from appliance import events, objects
-from appliance.errors import NotFoundError, StoreError
+from appliance.errors import IntegrityError, NotFoundError, StoreError
 from appliance.nouns import Attempt, Event, Verdict
 
 INLINE_TRACE_BYTES = 32 * 1024
@@ -159,6 +159,7 @@ class Store:
             "status": verdict.status,
             "reward": verdict.reward,
             "verdict": json.dumps(verdict.to_json()),
+            "audit": None if verdict.audit is None else json.dumps(verdict.audit["found"]),
         }
         with self._writing():
             self._db["attempts"].update(attempt_id, columns)
@@ -216,7 +217,12 @@ class Store:
 
     def _events(self, where: str, values: Sequence[Any] = ()) -> Iterator[Event]:
         for row in self._rows(f"SELECT * FROM events WHERE {where}", values):
-            yield Event(**(row | {"data": json.loads(row["data"])}))
+            try:
+                yield Event(**(row | {"data": json.loads(row["data"])}))
+            except (ValueError, TypeError):
+                raise IntegrityError(
+                    f"{self.path}: event {row['seq']} cannot be read", remedy="compare with a backup"
+                ) from None
 
     def _insert(self, table: str, row: Mapping[str, Any]) -> None:
         with self._writing():

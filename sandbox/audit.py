@@ -30,6 +30,7 @@ import os
 import signal
 import socket
 import sys
+import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,8 +39,11 @@ from typing import Any, NoReturn
 from appliance.sandbox.audit_calls import (
     CHANGES,
     EXECS,
+    FIRST_NEWER,
+    NEWER,
     OPENS,
     Call,
+    SyscallInfo,
     address_of,
     begun,
     relatives,
@@ -77,30 +81,12 @@ OPTIONS = (
     | binding.PTRACE_O_TRACEEXEC
     | PTRACE_O_EXITKILL
 )
+LINGER_S = 2.0
 BIRTHS = (binding.PTRACE_EVENT_FORK, binding.PTRACE_EVENT_VFORK, binding.PTRACE_EVENT_CLONE)
+ENDS = (os.CLD_EXITED, os.CLD_KILLED, os.CLD_DUMPED)
 STOPS = (signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
 DENIALS = (errno.EPERM, errno.EACCES, errno.ENOSYS, errno.EROFS, errno.EAFNOSUPPORT)
 HARMLESS = (b"/dev/null", b"/dev/tty")
-FIRST_NEWER = 441
-NEWER = (
-    "epoll_pwait2", "mount_setattr", "quotactl_fd", "landlock_create_ruleset", "landlock_add_rule",
-    "landlock_restrict_self", "memfd_secret", "process_mrelease", "futex_waitv", "set_mempolicy_home_node",
-    "cachestat", "fchmodat2", "map_shadow_stack", "futex_wake", "futex_wait", "futex_requeue", "statmount",
-    "listmount", "lsm_get_self_attr", "lsm_set_self_attr", "lsm_list_modules", "mseal",
-)  # fmt: skip
-"""Calls that python-ptrace 0.9.9 does not know; these numbers are the same on every architecture."""
-
-
-class SyscallInfo(ctypes.Structure):
-    """struct ptrace_syscall_info; at an exit the union holds the result and whether it is an error."""
-
-    _fields_ = (
-        ("op", ctypes.c_uint8),
-        ("pad", ctypes.c_uint8 * 3),
-        ("arch", ctypes.c_uint32),
-        ("at", ctypes.c_uint64 * 2),
-        ("words", ctypes.c_uint64 * 8),
-    )
 
 
 @dataclass(slots=True)
@@ -122,9 +108,12 @@ class Report:
         self._seen: dict[str, int] = {}
         self._kinds: Counter[str] = Counter()
         self._dropped: Counter[str] = Counter()
+        self._closed = False
 
     def note(self, kind: str, **fields: object) -> None:
         line = json.dumps({"kind": kind, **fields})
+        if self._closed:
+            return
         if line in self._seen:
             self._seen[line] += 1
         elif self._kinds[kind] >= MAX_RECORDS:
@@ -135,6 +124,10 @@ class Report:
             self._write(line)
 
     def end(self) -> None:
+        """Write what was counted and the last line, once."""
+        if self._closed:
+            return
+        self._closed = True
         for number, count in enumerate(self._seen.values()):
             if count > 1:
                 self._write(json.dumps({"kind": "count", "line": number, "count": count}))
@@ -155,22 +148,50 @@ class Tracer:
 
     def __init__(self, root: int, level: int, work: bytes, report: Report) -> None:
         self._level, self._work, self._report = level, work, report
-        self._tasks = {root: Task(root, 0)}
+        self._root, self._tasks = root, {root: Task(root, 0)}
         self._arch = NATIVE.get(os.uname().machine)
 
     def run(self) -> None:
         """Trace until nothing is left."""
-        while True:
+        while (found := self._next()) is not None:
             try:
-                tid, status = os.waitpid(-1, WALL)
-            except ChildProcessError:
-                return
-            try:
-                self._attend(tid, status)
+                self._attend(*found)
             except PtraceError as error:
                 # Killed while we looked at it: its end is reported next.
                 if error.errno != errno.ESRCH:
                     raise
+
+    def _next(self) -> tuple[int, int] | None:
+        """The next event, the command's own end after all others and after the report's.
+
+        Its parent hears of that end when we have reaped it, and may kill us at once: to a subreaper we are a stray.
+        """
+        try:
+            seen = os.waitid(os.P_ALL, 0, os.WEXITED | os.WSTOPPED | os.WNOWAIT | WALL)
+            if seen and seen.si_pid == self._root and seen.si_code in ENDS:
+                if other := self._next_of_others():
+                    return other
+                code = seen.si_status if seen.si_code == os.CLD_EXITED else -seen.si_status
+                self._tell_end(self._tasks[self._root], code)
+                self._report.end()
+            return os.waitpid(seen.si_pid if seen else -1, WALL)
+        except ChildProcessError:
+            return None
+
+    def _next_of_others(self) -> tuple[int, int] | None:
+        """With the command they die too; None when they are gone, or do not end in time."""
+        deadline = time.monotonic() + LINGER_S
+        while (others := self._tasks.keys() - {self._root}) and time.monotonic() < deadline:
+            for tid in others:
+                try:
+                    pid, status = os.waitpid(tid, WALL | os.WNOHANG)
+                except ChildProcessError:
+                    del self._tasks[tid]
+                    continue
+                if pid:
+                    return pid, status
+            time.sleep(0.001)
+        return None
 
     def _attend(self, tid: int, status: int) -> None:
         task = self._tasks.get(tid) or self._meet(tid)
@@ -216,9 +237,12 @@ class Tracer:
 
     def _bury(self, tid: int, task: Task, status: int) -> None:
         self._tasks.pop(tid, None)
-        if task.watched and tid == task.process:
-            code = os.waitstatus_to_exitcode(status)
-            self._report.note("exit", pid=tid, program=task.program, status=code)
+        if tid == task.process:
+            self._tell_end(task, os.waitstatus_to_exitcode(status))
+
+    def _tell_end(self, task: Task, code: int) -> None:
+        if task.watched:
+            self._report.note("exit", pid=task.process, program=task.program, status=code)
 
     def _observe(self, tid: int, task: Task) -> None:
         info = SyscallInfo()
@@ -361,9 +385,8 @@ def parsed(words: Sequence[str]) -> Any:
     parser.add_argument("--report", type=int, default=2, metavar="FD", help="for the report (default: 2)")
     parser.add_argument("--level", type=int, default=0, help="forks between the command and what to report")
     parser.add_argument("--work", default="", help="changes below this folder are not reported")
-    parser.add_argument(
-        "--join", action="append", default=[], help="a cgroup.procs, or tasks, that the command goes into"
-    )
+    joins = "a cgroup.procs, or tasks, that the command goes into"
+    parser.add_argument("--join", action="append", default=[], help=joins)
     parser.add_argument("command", nargs="+")
     return parser.parse_args(list(words))
 

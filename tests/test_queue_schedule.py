@@ -24,7 +24,7 @@ from appliance.queue.workers import JobContext, Workers
 
 ME = this_process()
 JAILS = ("interactive", "judge", "admit", "housekeeping")
-QUICK = Pace(poll_s=0.01, sweep_s=0.03, backoff_s=0.01)
+QUICK = Pace(poll_s=0.01, glance_s=0.02, sweep_s=0.03, backoff_s=0.01)
 LONG_S = 60.0
 
 

@@ -14,11 +14,11 @@ from appliance import checkpoints
 from appliance.config import Origins
 from appliance.daemon import lock
 from appliance.daemon.gear import Gear
+from appliance.daemon.means import check_means
 from appliance.errors import (
     ApplianceError,
     ConfigError,
     IntegrityError,
-    SandboxError,
     StoreError,
     UsageError,
 )
@@ -26,11 +26,10 @@ from appliance.journal import Journal, Listener
 from appliance.nouns import Task
 from appliance.paths import Paths
 from appliance.recipe import Recipe, recipe_from_json
-from appliance.sandbox.client import Jails, JailStatus
-from appliance.sandbox.policy import Policy
 from appliance.store import Store
 from appliance.tasks import load_pack, shipped_packs
 from appliance.training import Plan, Stopped, check_plan, train
+from appliance.yard import Yard
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +39,8 @@ class Wish:
     recipe: Recipe
     origins: Origins
     resume: str = ""
+    source: str = ""
+    """The file that the recipe came from, for messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,8 @@ def wish_to_resume(paths: Paths, run_id: str) -> Wish:
     path = paths.runs / run_id / "recipe.json"  # not the recorded folder: this home may be a copy
     try:
         saved = json.loads(path.read_text(encoding="utf-8"))
-        return Wish(recipe_from_json(saved["recipe"], str(path)), Origins(saved["origins"]), resume=run_id)
+        recipe = recipe_from_json(saved["recipe"], str(path))
+        return Wish(recipe, Origins(saved["origins"]), resume=run_id, source=str(path))
     except (OSError, ValueError, KeyError) as error:
         raise IntegrityError(f"{path}: cannot be read back: {error}", remedy="start a new run") from None
 
@@ -80,24 +82,37 @@ def run(wish: Wish, paths: Paths, listeners: tuple[Listener, ...], stop: Callabl
     from appliance.learn.base import prepare
     from appliance.starter import starter_model
 
-    tasks = _load_tasks(wish.recipe)
+    with _naming(wish.source):
+        tasks = _load_tasks(wish.recipe)
     gguf = wish.recipe.model.gguf
-    with lock.single_run(paths), Store(paths.store, paths.objects) as store, Jails(paths, warm=True) as jails:
-        _prove_jails(jails)
+    with lock.single_run(paths), Store(paths.store, paths.objects) as store, Yard(paths, warm=True) as yard:
+        with _naming(wish.source):
+            yard.prove(tasks)
+            check_means(wish.recipe, paths, yard.default)
         source = starter_model(paths) if gguf == "starter" else Path(gguf)
         base = prepare(source, paths.bases, lambda text: _tell(listeners, "base.preparing", text=text))
         version = f"{base.architecture}-{base.fingerprint[:12]}"
-        plan = _open_run(wish, paths, store, tasks, version)
+        with _naming(wish.source):
+            plan = _open_run(wish, paths, store, tasks, version)
         journal = Journal(store, plan.run_id, plan.folder, time.time, listeners)
         try:
             with _closing_run(store, journal):
                 if not wish.resume:
                     digest = wish.recipe.hash
                     journal.event("run.started", recipe_hash=digest, seed=wish.recipe.seed, base=version)
-                _work(plan, Gear(paths, journal, base, jails), stop)
+                _work(plan, Gear(paths, journal, base, yard), stop)
         except Stopped:
             return Outcome(plan.run_id, plan.folder, "stopped")
         return Outcome(plan.run_id, plan.folder, "finished")
+
+
+@contextmanager
+def _naming(source: str) -> Iterator[None]:
+    """What is wrong with a recipe is said with its file."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError(f"{source}: {error.message}", remedy=error.remedy) from error
 
 
 def _load_tasks(recipe: Recipe) -> tuple[Task, ...]:
@@ -190,13 +205,6 @@ def _close(store: Store, journal: Journal, state: str, **data: Any) -> None:
 def _tell(listeners: tuple[Listener, ...], kind: str, **data: Any) -> None:
     for listen in listeners:
         listen(kind, data)
-
-
-def _prove_jails(jails: Jails) -> None:
-    """Run one jail before anything is recorded: SandboxError says what this host lacks."""
-    result = jails.run(["true"], Policy())
-    if result.status != JailStatus.ok:
-        raise SandboxError(f"a jail could not run `true`: {result.detail}", remedy="run `appliance doctor`")
 
 
 def _work(plan: Plan, gear: Gear, stop: Callable[[], bool]) -> None:

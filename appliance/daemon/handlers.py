@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from appliance import agent
+from appliance import agent, audits
 from appliance.errors import IntegrityError, NotFoundError
 from appliance.judge import Judge
 from appliance.nouns import Task
@@ -27,6 +27,8 @@ class Desk:
     policy: agent.Policy
     tasks: Mapping[str, Task]
     submit_judging: Callable[[str, str], str]
+    lot: audits.Lot
+    watch: audits.Watch
 
     def make_attempt(self, payload: Mapping[str, Any]) -> dict[str, Any]:
         """Job class `attempt` and `evaluate`: sample, record, hand over to the judge."""
@@ -46,6 +48,8 @@ class Desk:
             verdict = self.judge.judge(task, artefacts, seed=seed)
             if verdict.status != "infra":
                 break
+        if self.lot.takes(attempt):
+            verdict = self.judge.audit(task, artefacts, verdict, self.watch, seed=seed)
         self.store.set_verdict(attempt.id, verdict)
         return {"status": verdict.status, "reward": verdict.reward}
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
+from appliance.audits import Lot
 from appliance.daemon.crew import EmbeddedCrew
 from appliance.daemon.gear import Gear
 from appliance.daemon.handlers import Desk
@@ -19,6 +20,7 @@ from appliance.learn.client import Learner
 from appliance.learn.settings import LearnerSettings, LoraSettings
 from appliance.queue.client import Queue
 from appliance.queue.workers import Workers
+from appliance.sandbox.witness import Witness
 from appliance.training import Plan
 
 JAIL_THREADS = 2
@@ -38,7 +40,8 @@ def start_crew(stack: ExitStack, plan: Plan, gear: Gear, stop: Callable[[], bool
     tell = _Teller(gear, queue, plan.recipe.grpo.updates)
     crew = EmbeddedCrew(journal.store, queue, policy, learner, f"{time.time_ns():x}", stop, tell)
     tasks = {task.key: task for task in (*plan.train_tasks, *plan.eval_tasks)}
-    desk = Desk(journal.store, Judge(gear.jails), policy, tasks, crew.submit_judging)
+    lot = Lot(plan.recipe.judge.audit_share, plan.recipe.seed)
+    desk = Desk(journal.store, Judge(gear.yard), policy, tasks, crew.submit_judging, lot, Witness)
     stack.enter_context(_workers(queue, desk, plan))
     # Runs before the workers are joined: an interrupted batch must not be sampled to its end first.
     stack.callback(policy.halt)
@@ -97,4 +100,4 @@ class _Teller:
 
     def __call__(self, data: dict[str, Any]) -> None:
         depth = self._queue.depth()
-        self._gear.journal.live(**data, updates=self._updates, jails=self._gear.jails.live, queue=depth)
+        self._gear.journal.live(**data, updates=self._updates, jails=self._gear.yard.live, queue=depth)
