@@ -14,16 +14,18 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from jail_helpers import ROOT, answering, came, leaves_of, mark, sleepers
+from jail_helpers import jailer as start_jailer
 
 from appliance.errors import SandboxError, UsageError
 from appliance.sandbox import janitor, parcels, wire
-from appliance.sandbox.cgroups import PREFIX, birth, nursery
+from appliance.sandbox.cgroups import birth, nursery
 from appliance.sandbox.client import JailStatus
 from appliance.sandbox.jailer import MAX_VISITS, PATIENCE_S
 from appliance.sandbox.policy import Limits, Policy
@@ -33,22 +35,12 @@ from appliance.sandbox.wire import Op, Opened, Refusal, Request
 
 pytestmark = pytest.mark.jail
 
-ROOT = Path(__file__).resolve().parents[1]
 LONG = Policy(Limits(wall_s=90))
-MARK = f"{70 + os.getpid() / 1e7:.7f}"
-"""A number of seconds that nobody else's `sleep` has: how this run's processes are told from others."""
+MARK = mark()
 ASLEEP = ["sleep", MARK]
 STRANGER, GROUP = 60_123, 60_124
 
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody else")
-
-
-def answering(path: Path) -> int:
-    """The pid of the jailer that answers there; 0: none."""
-    try:
-        return RemoteJails(path).status().pid
-    except SandboxError:
-        return 0
 
 
 class Jailer:
@@ -57,15 +49,8 @@ class Jailer:
     def __init__(self, home: Path, *options: str, group: int | None = None, **environment: str) -> None:
         self.path = home / "jailer.sock"
         self.log = home / "log"
-        command = [sys.executable, "-m", "appliance.sandbox.jailer", "--socket", str(self.path), *options]
         with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                command,
-                cwd=ROOT,
-                env={**os.environ, "APPLIANCE_HOME": str(home), **environment},
-                stderr=log,
-                group=group,
-            )
+            self.process = start_jailer(home, self.path, *options, stderr=log, group=group, env=environment)
         assert came(self.answers, 120), self.log.read_text()
 
     def answers(self) -> bool:
@@ -109,7 +94,7 @@ def serving(home: Path, *options: str, group: int | None = None, **environment: 
         yield jailer
     finally:
         jailer.end(signal.SIGKILL)
-        assert came(lambda: not sleepers())
+        assert came(lambda: not sleepers(MARK))
 
 
 @pytest.fixture(scope="module")
@@ -124,38 +109,6 @@ def home() -> Iterator[Path]:
 def jailer(home: Path) -> Iterator[Jailer]:
     with serving(home) as found:
         yield found
-
-
-def came(what: Callable[[], object], seconds: float = 20) -> bool:
-    deadline = time.monotonic() + seconds
-    while not what():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
-
-
-def sleepers() -> list[int]:
-    """Jailed processes of this run, wherever they are."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            if (folder / "cmdline").read_bytes() == f"sleep\0{MARK}\0".encode():
-                found.append(int(folder.name))
-        except OSError:
-            continue
-    return found
-
-
-def leaves_of(pid: int) -> list[Path]:
-    mark = f"{PREFIX}-{pid}-"
-    # Unlike a glob, a walk does not mind folders that go while it looks.
-    return [
-        Path(top, name)
-        for top, names, _ in os.walk("/sys/fs/cgroup")
-        for name in names
-        if name.startswith(mark)
-    ]
 
 
 def works(jailer: Jailer) -> bool:
@@ -192,11 +145,11 @@ def test_a_jail_dies_with_its_client_and_nobody_elses_does(jailer: Jailer) -> No
     assert client.stdout is not None
     with client.stdout, RemoteJails(jailer.path).open(["sh", "-c", "read x <&5; echo $x >&6"], LONG) as other:
         assert client.stdout.readline() == b"b'up\\n'\n"
-        assert came(sleepers)
+        assert came(lambda: sleepers(MARK))
         assert jailer.live == 2
         client.send_signal(signal.SIGKILL)
         client.wait()
-        assert came(lambda: not sleepers())
+        assert came(lambda: not sleepers(MARK))
         assert came(lambda: jailer.live == 1)
         other.send(b"still here\n")
         assert other.receive(100, 20) == b"still here\n"
@@ -208,13 +161,13 @@ def test_a_run_dies_with_its_connection(jailer: Jailer) -> None:
     jails = RemoteJails(jailer.path)
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(jails.run, ASLEEP, LONG)
-        assert came(sleepers)
+        assert came(lambda: sleepers(MARK))
         assert jails.live == 1
         jails.close()
         with pytest.raises(SandboxError) as caught:
             running.result(20)
     assert caught.value.remedy
-    assert came(lambda: not sleepers() and jailer.live == 0)
+    assert came(lambda: not sleepers(MARK) and jailer.live == 0)
     assert jails.live == 0
 
 
@@ -224,7 +177,7 @@ def test_a_killed_jailer_takes_its_jails_along_and_clients_are_told(home: Path) 
         talk = jails.open(ASLEEP, LONG)
         with ThreadPoolExecutor(1) as pool:
             running = pool.submit(jails.run, ASLEEP, LONG)
-            assert came(lambda: len(sleepers()) == 2)
+            assert came(lambda: len(sleepers(MARK)) == 2)
             jailer.end(signal.SIGKILL)
             with pytest.raises(SandboxError, match="the jailer is gone") as caught:
                 running.result(20)
@@ -232,7 +185,7 @@ def test_a_killed_jailer_takes_its_jails_along_and_clients_are_told(home: Path) 
         assert talk.receive(10, 20) is None
         with pytest.raises(SandboxError, match="the jailer is gone"):
             talk.finish()
-        assert came(lambda: not sleepers())
+        assert came(lambda: not sleepers(MARK))
         assert came(lambda: not leaves_of(pid))
         with pytest.raises(SandboxError, match="no jailer answers") as absent:
             jails.run(["true"], LONG)
@@ -248,7 +201,7 @@ def test_the_next_jailer_removes_what_a_crash_left(home: Path) -> None:
     jailer = Jailer(home)
     pid = jailer.process.pid
     talk = RemoteJails(jailer.path).open(ASLEEP, LONG)
-    assert came(sleepers)
+    assert came(lambda: sleepers(MARK))
     (spawner,) = jailer.spawners()
     os.kill(pid, signal.SIGSTOP)
     os.kill(spawner, signal.SIGKILL)
@@ -258,7 +211,7 @@ def test_the_next_jailer_removes_what_a_crash_left(home: Path) -> None:
     assert leaves_of(pid), "the crash left nothing: this test shows nothing"
     with serving(home) as successor:
         assert leaves_of(pid) == []
-        assert sleepers() == []
+        assert sleepers(MARK) == []
         assert works(successor)
 
 
@@ -491,7 +444,7 @@ def test_a_client_that_never_listens_costs_a_jail_and_no_more(jailer: Jailer) ->
 def test_what_comes_after_a_request_ends_its_jail(jailer: Jailer) -> None:
     with jailer.raw() as line:
         line.send(wire.encode_request(Request(Op.run, tuple(ASLEEP), LONG)))
-        assert came(sleepers)
+        assert came(lambda: sleepers(MARK))
         line.send(b"anything")
         answer = heard(line)
         assert isinstance(answer, wire.Outcome)
@@ -501,7 +454,7 @@ def test_what_comes_after_a_request_ends_its_jail(jailer: Jailer) -> None:
         assert isinstance(heard(line), Opened)
         line.shutdown(socket.SHUT_WR)
         assert isinstance(heard(line), wire.Outcome)
-    assert sleepers() == []
+    assert sleepers(MARK) == []
 
 
 def test_ping_and_status_are_answered(jailer: Jailer) -> None:
@@ -514,7 +467,7 @@ def test_ping_and_status_are_answered(jailer: Jailer) -> None:
 
 def test_a_lost_launcher_is_infra_and_the_next_jail_works(jailer: Jailer) -> None:
     with RemoteJails(jailer.path).open(ASLEEP, LONG) as talk:
-        assert came(sleepers)
+        assert came(lambda: sleepers(MARK))
         (spawner,) = jailer.spawners()
         os.kill(spawner, signal.SIGKILL)
         assert talk.receive(10, 20) is None
@@ -562,7 +515,7 @@ def test_after_its_grace_jails_are_killed_and_clients_are_told(home: Path) -> No
         pid, jails = jailer.process.pid, RemoteJails(jailer.path)
         talk, idle = jails.open(ASLEEP, LONG), jailer.raw()
         running = pool.submit(jails.run, ASLEEP, LONG)
-        assert came(lambda: len(sleepers()) == 2)
+        assert came(lambda: len(sleepers(MARK)) == 2)
         assert jailer.end() == 0
         with pytest.raises(SandboxError, match="the jailer was stopped"):
             running.result(20)
@@ -570,16 +523,14 @@ def test_after_its_grace_jails_are_killed_and_clients_are_told(home: Path) -> No
             talk.finish()
         assert heard(idle) is None
         idle.close()
-        assert sleepers() == []
+        assert sleepers(MARK) == []
         assert leaves_of(pid) == []
 
 
 def test_a_log_that_nobody_reads_is_no_reason_to_end(home: Path) -> None:
     read, write = os.pipe()
     path = home / "unread.sock"
-    command = [sys.executable, "-m", "appliance.sandbox.jailer", "--socket", str(path)]
-    environment = {**os.environ, "APPLIANCE_HOME": str(home)}
-    with subprocess.Popen(command, cwd=ROOT, env=environment, stderr=write) as process:
+    with start_jailer(home, path, stderr=write) as process:
         os.close(write)
         try:
             assert came(lambda: answering(path) == process.pid, 120)
