@@ -95,7 +95,7 @@ class Jails:
 
     def start(self, wanted: Order, *, conversing: bool = False, recording: Recording | None = None) -> Jail:
         """A jail that carries out an order; whoever starts it supervises it."""
-        jail = Jail(self._cell(wanted.policy, conversing, recording), wanted)
+        jail = Jail(self._cell(wanted.policy, conversing, recording), wanted, audited=recording is not None)
         with self._lock:
             self._running.add(jail)
         return jail

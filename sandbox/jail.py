@@ -25,8 +25,10 @@ LOG_BYTES = 16 * 1024
 class Jail:
     """A running jail. `supervise` it from one thread; `stop` from any."""
 
-    def __init__(self, cell: Cell, wanted: Order, clock: Clock = time.monotonic) -> None:
-        self._cell, self._order = cell, wanted
+    def __init__(
+        self, cell: Cell, wanted: Order, clock: Clock = time.monotonic, *, audited: bool = False
+    ) -> None:
+        self._cell, self._order, self._audited = cell, wanted, audited
         self._waking = threading.Lock()
         self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self._closed = False
@@ -98,8 +100,13 @@ class Jail:
     def _put_down(self) -> None:
         """Kill everything and read what is left in the pipes; then nothing of the jail exists."""
         self._cell.kill()
-        self._watch.order(b"k")
-        self._cell.bury(settled=self._watch.settle())
+        # An audit ends once all that it follows is dead, and has its last words to write then.
+        dying = self._cell.leaf is not None or self._watch.report is not None
+        settled = self._audited and dying and self._watch.settle()
+        if not settled:
+            self._watch.order(b"k")
+            settled = self._watch.settle()
+        self._cell.bury(settled=settled)
 
     def _close_wake(self) -> None:
         with self._waking:

@@ -21,7 +21,7 @@ from jail_helpers import VARIANTS, came, descriptors, echo, mark, sleepers
 from appliance.errors import UsageError
 from appliance.paths import Paths, from_environment
 from appliance.sandbox.cgroups import nursery
-from appliance.sandbox.client import JailResult, JailStatus
+from appliance.sandbox.ending import CLOSED, JailResult, JailStatus
 from appliance.sandbox.policy import Limits, Policy
 
 pytestmark = pytest.mark.jail
@@ -332,6 +332,15 @@ def test_an_audit_says_what_a_command_did(jails: Any) -> None:
     assert [item.status for item in report.ended] == [1]
     with pytest.raises(UsageError):
         jails.audit([], QUICK)
+
+
+def test_an_audit_and_other_jails_leave_each_other_alone(jails: Any) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        audited = pool.submit(jails.audit, ["sh", "-c", "sleep 1; echo whole"], QUICK)
+        while not audited.done():
+            assert shell(jails, "echo other").stdout == b"other\n"
+        result, report = audited.result()
+    assert (result.status, result.stdout, report.complete) == (JailStatus.ok, b"whole\n", True)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
