@@ -6,6 +6,8 @@ import io
 import itertools
 import os
 import shutil
+import signal
+import socket
 import subprocess
 import sys
 import tarfile
@@ -17,6 +19,7 @@ from typing import Any
 
 from appliance.errors import SandboxError
 from appliance.paths import from_environment
+from appliance.sandbox import parcels, wire
 from appliance.sandbox.cgroups import PREFIX
 from appliance.sandbox.client import Jails
 from appliance.sandbox.remote import RemoteJails
@@ -165,3 +168,70 @@ def programs(*names: str) -> dict[str, bytes]:
             if word.startswith("/"):
                 found[word.lstrip("/")] = Path(word).read_bytes()
     return found
+
+
+class Jailer:
+    """A jailer process under test."""
+
+    def __init__(self, home: Path, *options: str, group: int | None = None, **environment: str) -> None:
+        self.path = home / "jailer.sock"
+        self.log = home / "log"
+        with self.log.open("ab") as log:
+            self.process = jailer(home, self.path, *options, stderr=log, group=group, env=environment)
+        assert came(self.answers, 120), self.log.read_text()
+
+    def answers(self) -> bool:
+        return answering(self.path) == self.process.pid
+
+    @property
+    def live(self) -> int:
+        return RemoteJails(self.path).status().live
+
+    def descriptors(self) -> int:
+        return len(os.listdir(f"/proc/{self.process.pid}/fd"))  # noqa: PTH208
+
+    def settled(self) -> int:
+        """How many descriptors it has when it has closed what it is about to close."""
+        counts = [-1]
+        while len({*counts[-9:]}) > 1 or len(counts) < 9:
+            counts.append(self.descriptors())
+            time.sleep(0.02)
+        return counts[-1]
+
+    def raw(self) -> socket.socket:
+        line = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 8 << 20)
+        assert came(lambda: line.connect_ex(str(self.path)) == 0)
+        line.settimeout(20)
+        return line
+
+    def spawners(self) -> list[int]:
+        children = Path(f"/proc/{self.process.pid}/task").glob("*/children")
+        return [int(pid) for path in children for pid in path.read_text().split()]
+
+    def end(self, number: int = signal.SIGTERM) -> int:
+        self.process.send_signal(number)
+        return self.process.wait(60)
+
+
+@contextmanager
+def serving(
+    home: Path, mark: str, *options: str, group: int | None = None, **environment: str
+) -> Iterator[Jailer]:
+    """A jailer in `home`; at its end, no process that sleeps for `mark` seconds is left."""
+    found = Jailer(home, *options, group=group, **environment)
+    try:
+        yield found
+    finally:
+        found.end(signal.SIGKILL)
+        assert came(lambda: not sleepers(mark))
+
+
+def heard(line: socket.socket) -> wire.Answer | None:
+    """The next answer, None at the end."""
+    while True:
+        try:
+            with parcels.received(line, wire.MESSAGE_BYTES) as (body, _):
+                return wire.decode_answer(body) if body else None
+        except ConnectionResetError:
+            continue

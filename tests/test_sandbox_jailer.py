@@ -16,17 +16,16 @@ import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from jail_helpers import ROOT, answering, came, leaves_of, mark, sleepers
+from jail_helpers import ROOT, Jailer, answering, came, heard, leaves_of, mark, serving, sleepers
 from jail_helpers import jailer as start_jailer
 
 from appliance.errors import SandboxError, UsageError
 from appliance.sandbox import janitor, parcels, wire
 from appliance.sandbox.cgroups import birth, nursery
-from appliance.sandbox.client import JailStatus
+from appliance.sandbox.ending import CLOSED, JailStatus
 from appliance.sandbox.jailer import MAX_VISITS, PATIENCE_S
 from appliance.sandbox.policy import Limits, Policy
 from appliance.sandbox.remote import RemoteJails
@@ -43,60 +42,6 @@ STRANGER, GROUP = 60_123, 60_124
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody else")
 
 
-class Jailer:
-    """A jailer process under test."""
-
-    def __init__(self, home: Path, *options: str, group: int | None = None, **environment: str) -> None:
-        self.path = home / "jailer.sock"
-        self.log = home / "log"
-        with self.log.open("ab") as log:
-            self.process = start_jailer(home, self.path, *options, stderr=log, group=group, env=environment)
-        assert came(self.answers, 120), self.log.read_text()
-
-    def answers(self) -> bool:
-        return answering(self.path) == self.process.pid
-
-    @property
-    def live(self) -> int:
-        return RemoteJails(self.path).status().live
-
-    def descriptors(self) -> int:
-        return len(os.listdir(f"/proc/{self.process.pid}/fd"))  # noqa: PTH208
-
-    def settled(self) -> int:
-        """How many descriptors it has when it has closed what it is about to close."""
-        counts = [-1]
-        while len({*counts[-9:]}) > 1 or len(counts) < 9:
-            counts.append(self.descriptors())
-            time.sleep(0.02)
-        return counts[-1]
-
-    def raw(self) -> socket.socket:
-        line = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        line.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 8 << 20)
-        assert came(lambda: line.connect_ex(str(self.path)) == 0)
-        line.settimeout(20)
-        return line
-
-    def spawners(self) -> list[int]:
-        children = Path(f"/proc/{self.process.pid}/task").glob("*/children")
-        return [int(pid) for path in children for pid in path.read_text().split()]
-
-    def end(self, number: int = signal.SIGTERM) -> int:
-        self.process.send_signal(number)
-        return self.process.wait(60)
-
-
-@contextmanager
-def serving(home: Path, *options: str, group: int | None = None, **environment: str) -> Iterator[Jailer]:
-    jailer = Jailer(home, *options, group=group, **environment)
-    try:
-        yield jailer
-    finally:
-        jailer.end(signal.SIGKILL)
-        assert came(lambda: not sleepers(MARK))
-
-
 @pytest.fixture(scope="module")
 def home() -> Iterator[Path]:
     """Reachable by other users, which pytest's own folders are not."""
@@ -107,22 +52,12 @@ def home() -> Iterator[Path]:
 
 @pytest.fixture
 def jailer(home: Path) -> Iterator[Jailer]:
-    with serving(home) as found:
+    with serving(home, MARK) as found:
         yield found
 
 
 def works(jailer: Jailer) -> bool:
     return RemoteJails(jailer.path).run(["echo", "ok"], LONG).stdout == b"ok\n"
-
-
-def heard(line: socket.socket) -> wire.Answer | None:
-    """The next answer, None at the end."""
-    while True:
-        try:
-            with parcels.received(line, wire.MESSAGE_BYTES) as (body, _):
-                return wire.decode_answer(body) if body else None
-        except ConnectionResetError:
-            continue
 
 
 # What dies with what.
@@ -164,15 +99,14 @@ def test_a_run_dies_with_its_connection(jailer: Jailer) -> None:
         assert came(lambda: sleepers(MARK))
         assert jails.live == 1
         jails.close()
-        with pytest.raises(SandboxError) as caught:
-            running.result(20)
-    assert caught.value.remedy
+        result = running.result(20)
+    assert (result.status, result.detail) == (JailStatus.infra, CLOSED)
     assert came(lambda: not sleepers(MARK) and jailer.live == 0)
     assert jails.live == 0
 
 
 def test_a_killed_jailer_takes_its_jails_along_and_clients_are_told(home: Path) -> None:
-    with serving(home) as jailer:
+    with serving(home, MARK) as jailer:
         pid, jails = jailer.process.pid, RemoteJails(jailer.path)
         talk = jails.open(ASLEEP, LONG)
         with ThreadPoolExecutor(1) as pool:
@@ -191,7 +125,7 @@ def test_a_killed_jailer_takes_its_jails_along_and_clients_are_told(home: Path) 
             jails.run(["true"], LONG)
         assert "appliance jailer" in absent.value.remedy
         assert jailer.path.exists()
-    with serving(home) as successor:
+    with serving(home, MARK) as successor:
         assert works(successor)
 
 
@@ -209,7 +143,7 @@ def test_the_next_jailer_removes_what_a_crash_left(home: Path) -> None:
     with pytest.raises(SandboxError):
         talk.finish()
     assert leaves_of(pid), "the crash left nothing: this test shows nothing"
-    with serving(home) as successor:
+    with serving(home, MARK) as successor:
         assert leaves_of(pid) == []
         assert sleepers(MARK) == []
         assert works(successor)
@@ -308,7 +242,7 @@ def as_stranger(path: Path, groups: list[int]) -> str:
 
 @root_only
 def test_strangers_are_refused_by_the_file_and_by_the_jailer(home: Path) -> None:
-    with serving(home, group=GROUP) as jailer:
+    with serving(home, MARK, group=GROUP) as jailer:
         found = jailer.path.stat()
         assert (stat.S_IMODE(found.st_mode), found.st_gid) == (0o660, GROUP)
         assert "Permission denied" in as_stranger(jailer.path, [])
@@ -462,7 +396,7 @@ def test_ping_and_status_are_answered(jailer: Jailer) -> None:
         line.send(wire.encode_request(Request(Op.ping)))
         assert heard(line) == wire.Pong()
         assert heard(line) is None
-    assert RemoteJails(jailer.path).status() == wire.State(jailer.process.pid, 0, 64)
+    assert RemoteJails(jailer.path).status() == wire.State(jailer.process.pid, 0, 64, 0, 256)
 
 
 def test_a_lost_launcher_is_infra_and_the_next_jail_works(jailer: Jailer) -> None:
@@ -480,7 +414,7 @@ def test_a_lost_launcher_is_infra_and_the_next_jail_works(jailer: Jailer) -> Non
 
 
 def test_beyond_its_bound_it_says_when_to_come_back(home: Path) -> None:
-    with serving(home, "--max-jails", "2") as jailer:
+    with serving(home, MARK, "--max-jails", "2") as jailer:
         hasty = RemoteJails(jailer.path, patience_s=0)
         talks = [hasty.open(ASLEEP, LONG) for _ in range(2)]
         with jailer.raw() as line:
@@ -502,7 +436,7 @@ def test_beyond_its_bound_it_says_when_to_come_back(home: Path) -> None:
 
 
 def test_at_its_end_jails_get_their_grace(home: Path) -> None:
-    with serving(home, "--grace", "30") as jailer, ThreadPoolExecutor(1) as pool:
+    with serving(home, MARK, "--grace", "30") as jailer, ThreadPoolExecutor(1) as pool:
         running = pool.submit(RemoteJails(jailer.path).run, ["sh", "-c", "sleep 1; echo done"], LONG)
         assert came(lambda: jailer.live == 1)
         assert jailer.end() == 0
@@ -511,7 +445,7 @@ def test_at_its_end_jails_get_their_grace(home: Path) -> None:
 
 
 def test_after_its_grace_jails_are_killed_and_clients_are_told(home: Path) -> None:
-    with serving(home, "--grace", "0.2") as jailer, ThreadPoolExecutor(1) as pool:
+    with serving(home, MARK, "--grace", "0.2") as jailer, ThreadPoolExecutor(1) as pool:
         pid, jails = jailer.process.pid, RemoteJails(jailer.path)
         talk, idle = jails.open(ASLEEP, LONG), jailer.raw()
         running = pool.submit(jails.run, ASLEEP, LONG)
@@ -563,7 +497,7 @@ def test_systemd_is_told(home: Path, abstract: bool) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
         systemd.bind(name)
         systemd.settimeout(60)
-        with serving(home, NOTIFY_SOCKET=name.replace("\0", "@")) as jailer:
+        with serving(home, MARK, NOTIFY_SOCKET=name.replace("\0", "@")) as jailer:
             assert systemd.recv(100) == b"READY=1"
             assert jailer.end() == 0
             assert systemd.recv(100) == b"STOPPING=1"
@@ -590,7 +524,7 @@ def test_the_command_line_serves_where_it_should(home: Path) -> None:
 
 def test_what_a_client_writes_is_no_harm_to_the_log(jailer: Jailer) -> None:
     with jailer.raw() as line:
-        line.send(b'{"v":1,"op":"\\u001b[31m\\u202e\\nforged line"}')
+        line.send(b'{"v":2,"op":"\\u001b[31m\\u202e\\nforged line"}')
         assert isinstance(heard(line), Refusal)
     assert came(lambda: "refused uid" in jailer.log.read_text())
     log = jailer.log.read_text()

@@ -14,9 +14,12 @@ from typing import Any
 import pytest
 
 from appliance.errors import NotFoundError, SandboxError, UsageError
-from appliance.sandbox import parcels, wire
+from appliance.sandbox import parcels, turns, wire
+from appliance.sandbox.artefacts import Collection, CollectLimits, Refused
+from appliance.sandbox.changes import Change, Entry
 from appliance.sandbox.ending import JailResult, JailStatus
 from appliance.sandbox.policy import Limits, Policy
+from appliance.sandbox.turns import Act, Turn
 from appliance.sandbox.wire import Beside, Done, Health, Op, Opened, Outcome, Pong, Refusal, Request, State
 
 ODD = "\x07 ü\u202e" + os.fsdecode(b"\xff\xfe") + "\U0001f600"
@@ -286,3 +289,70 @@ def test_descriptors_nobody_takes_are_closed() -> None:
             pass
         assert sorted(path.name for path in Path("/proc/self/fd").iterdir()) == before
     os.close(null)
+
+
+# The turns of a session.
+
+
+TURNS = [
+    Turn(Act.do, ("sh", "-c", ODD), Limits(memory_mb=64, wall_s=2, cpu_s=0.5), 7),
+    Turn(Act.artefacts, collect=CollectLimits(file_bytes=5, seconds=1)),
+    *(Turn(act) for act in Act if act not in (Act.do, Act.artefacts)),
+]
+
+
+@pytest.mark.parametrize("turn", TURNS, ids=lambda turn: turn.act)
+def test_a_turn_comes_back(turn: Turn) -> None:
+    assert turns.decode(turns.encode(turn)) == turn
+
+
+def test_anything_else_is_no_turn() -> None:
+    for turn in TURNS:
+        whole = json.loads(turns.encode(turn).decode("utf-8", "surrogateescape"))
+        wrong = [whole | {"more": 1}, whole | {"v": 1}, whole | {"act": "close"}]
+        wrong += [whole | {name: value} for name in whole for value in (None, True, -1, 1e300, [], {}, "x")]
+        wrong += [{key: value for key, value in whole.items() if key != name} for name in whole]
+        for record in wrong:
+            with pytest.raises(UsageError):
+                turns.decode(packet(record))
+    with pytest.raises(UsageError, match="pass large input as a file"):
+        turns.encode(Turn(Act.do, ("x" * wire.MESSAGE_BYTES,)))
+
+
+def test_what_a_session_tells_comes_back() -> None:
+    entries = [
+        Entry("a", "folder", 0o700, opaque=True),
+        Entry(f"a/{os.fsdecode(b'raw-')}\udcff", "file", 0o4711, bytes(range(256))),
+        Entry("link", "link", 0o777, b"../\xff"),
+        Entry("empty", "file"),
+    ]
+    index, contents = turns.pack_tree(entries)
+    assert turns.unpack_tree(index, b"".join(contents)) == entries
+    changes = [Change("a\n\u202e", "added", "file"), Change("b", "deleted", "folder")]
+    assert turns.unpack_changes(turns.pack_changes(changes)[0]) == changes
+    found = Collection({b"\xff\xfe": b"body", b"b": b""}, (Refused(b"l\xff", "a link"),), "too many names")
+    index, contents = turns.pack_collection(found)
+    assert turns.unpack_collection(index, b"".join(contents)) == found
+    with pytest.raises(UsageError, match="no text"):
+        turns.pack_tree([Entry("\ud800", "file")])
+
+
+@pytest.mark.parametrize(
+    ("index", "contents"),
+    [
+        (b"", b""),
+        (b"{}", b""),
+        (b"[" * 90_000, b""),
+        (b"[[]]", b""),
+        (b'[["a","file",420,false,2]]', b"abc"),
+        (b'[["a","file",420,false,-1]]', b""),
+        (b'[["a","file",420,false,9]]', b"abc"),
+        (b'[["a","socket",420,false,0]]', b""),
+        (b'[["a","file","420",false,0]]', b""),
+        (b'[["a","file",420,0,0]]', b""),
+        (b'[["\\ud800","file",420,false,0]]', b""),
+    ],
+)
+def test_what_is_no_tree_is_refused(index: bytes, contents: bytes) -> None:
+    with pytest.raises(UsageError, match="not what a request says"):
+        turns.unpack_tree(index, contents)
