@@ -310,7 +310,7 @@ def test_anything_else_is_no_turn() -> None:
     for turn in TURNS:
         whole = json.loads(turns.encode(turn).decode("utf-8", "surrogateescape"))
         wrong = [whole | {"more": 1}, whole | {"v": 1}, whole | {"act": "close"}]
-        wrong += [whole | {name: value} for name in whole for value in (None, True, -1, 1e300, [], {}, "x")]
+        wrong += [whole | {name: value} for name in whole for value in (None, True, -1, 1e300, [[]], {}, "x")]
         wrong += [{key: value for key, value in whole.items() if key != name} for name in whole]
         for record in wrong:
             with pytest.raises(UsageError):
