@@ -30,13 +30,13 @@ from appliance.clean import clean_line
 from appliance.errors import ApplianceError, SandboxError, UsageError
 from appliance.paths import Paths, from_environment
 from appliance.sandbox import janitor, parcels, wire
-from appliance.sandbox.auditing import Recording
+from appliance.sandbox.auditing import MAX_REPORT_BYTES, Recording
 from appliance.sandbox.budget import Budget, Memory, busy
 from appliance.sandbox.client import JailResult, Jails, explained
 from appliance.sandbox.jail import Jail
 from appliance.sandbox.order import order
 from appliance.sandbox.seat import Seat, announce, peer_of
-from appliance.sandbox.sitting import Sitting, beginning, body_of, output_bytes, refusal, size_of
+from appliance.sandbox.sitting import Sitting, beginning, body_of, index_bytes, output_bytes, refusal, size_of
 from appliance.sandbox.stock import Stock
 from appliance.sandbox.visit import OneJail, Visit, deliver, ours
 from appliance.sandbox.wire import Op, Opened, Outcome, Refusal, Request
@@ -48,8 +48,8 @@ MEMORY_MB = 1024
 """For what came with requests and what is to be answered, until the client has it."""
 MAX_VISITS = 1024
 """Connections at once, whatever they do."""
-SPARE_THREADS = 64
-"""For visits that want no jail, or are about to be refused one."""
+SPARE_THREADS = 96
+"""For visits that want no jail, or are about to be refused one, and for what keeps jails of each image ready."""
 PATIENCE_S = 5.0
 """For a request to come, and for an answer to be taken."""
 GRACE_S = 5.0
@@ -248,7 +248,7 @@ class Jailer:
 
     def _serve_jail(self, visit: Visit, request: Request, fds: list[int]) -> None:
         needed = 2 * size_of(fds, request.most) + output_bytes(request.policy.limits)
-        with self._memory.take(needed):
+        with self._memory.take(needed + (2 * MAX_REPORT_BYTES if request.op is Op.audit else 0)):
             outcome, report = self._outcome(visit, request, fds)
             result = outcome.result
             deliver(visit.connection, outcome, [result.stdout, result.stderr, report])
@@ -261,7 +261,8 @@ class Jailer:
             self._listen(visit)
             with ours(), contextlib.ExitStack() as stack:
                 recording = stack.enter_context(Recording()) if request.op is Op.audit else None
-                jail = _started(jails, request, fds, recording)
+                with self._memory.take(index_bytes(request, fds)):
+                    jail = _started(jails, request, fds, recording)
                 result = _supervised(visit, jail)
                 report = recording.whole() if recording else b""
         if self._killing:
@@ -272,12 +273,12 @@ class Jailer:
 
     def _serve_session(self, visit: Visit, request: Request, fds: list[int]) -> None:
         with contextlib.ExitStack() as stack:
-            stack.enter_context(self._memory.take(2 * size_of(fds, request.most)))
+            held = size_of(fds, request.most)
+            stack.enter_context(self._memory.take(held))
             jails = stack.enter_context(self._place(self._sessions, request))
-            with ours():
+            with ours(), self._memory.take(held + index_bytes(request, fds)):
                 start = beginning(request, body_of(fds, request.most))
                 session = stack.enter_context(jails.session(request.policy, start, idle_s=request.idle_s))
-            held = size_of(fds, request.most)
             limits = request.policy.limits
             sitting = Sitting(
                 visit.connection, session, limits, self._memory, held, lambda: self._listen(visit)

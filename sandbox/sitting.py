@@ -23,6 +23,8 @@ from appliance.sandbox.turns import Act, Turn
 from appliance.sandbox.visit import deliver, ours
 from appliance.sandbox.wire import Beside, Done, Health, Outcome, Refusal
 
+PARSED = 24
+"""Bytes of memory for each byte of JSON at its worst: three make an empty list and a reference to it."""
 NAMES_BYTES = 8 << 20
 """Set aside for the names of a tree or a collection, which are capped by their number and depth."""
 
@@ -135,7 +137,8 @@ class Sitting:
             case Act.do:
                 return output_bytes(turn.limits) + 2 * size_of(fds, wire.BODY_BYTES)
             case Act.artefacts:
-                most = min(turn.collect.total_bytes, self._limits.disk_mb << 20) + turn.collect.file_bytes
+                disk = self._limits.disk_mb << 20
+                most = min(turn.collect.total_bytes, disk) + min(turn.collect.file_bytes, disk)
                 return 2 * (most + NAMES_BYTES)
             case Act.snapshot | Act.diff:
                 return 2 * (min(self._limits.disk_mb << 20, MAX_TREE_BYTES) + NAMES_BYTES) + self._held
@@ -196,6 +199,11 @@ def refusal(error: ApplianceError) -> Refusal:
 def output_bytes(limits: Limits) -> int:
     """What a command's two streams may hold here: as they are read, and as they are handed on."""
     return 2 * 2 * (limits.output_kb << 10)
+
+
+def index_bytes(request: wire.Request, fds: Sequence[int]) -> int:
+    """What an index may hold here while it is read."""
+    return PARSED * min(request.index, size_of(fds, request.most))
 
 
 def size_of(fds: Sequence[int], most: int) -> int:

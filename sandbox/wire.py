@@ -30,13 +30,12 @@ from appliance.errors import BY_KIND, ApplianceError, SandboxError, UsageError
 from appliance.sandbox import codec
 from appliance.sandbox.auditing import MAX_REPORT_BYTES
 from appliance.sandbox.changes import MAX_TREE_BYTES
-from appliance.sandbox.codec import MESSAGE_BYTES, NUMBER, Kinds
+from appliance.sandbox.codec import NUMBER, Kinds
 from appliance.sandbox.ending import JailResult, JailStatus
 from appliance.sandbox.job import MAX_BYTES
 from appliance.sandbox.policy import Limits, Policy
 
-__all__ = ["MESSAGE_BYTES"]
-
+MESSAGE_BYTES = codec.MESSAGE_BYTES
 INDEX_BYTES = 16 << 20
 BODY_BYTES = INDEX_BYTES + 2 * MAX_BYTES
 """Index, files and stdin of one request."""

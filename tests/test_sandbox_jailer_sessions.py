@@ -279,6 +279,29 @@ def test_what_requests_hold_in_memory_is_bounded(home: Path) -> None:
             assert waiting.result(30).stdout == b"later\n"
 
 
+def test_an_index_that_would_grow_a_hundredfold_is_refused_unread(home: Path) -> None:
+    index = b"[" + b"[]," * (4 << 20) + b"[]]"
+    with serving(home, MARK, "--memory-mb", "100") as jailer:
+        assert RemoteJails(jailer.path).run(["true"], LONG).status is JailStatus.ok
+        before = peak_mib(jailer.process.pid)
+        for request in (
+            Request(Op.run, ("true",), LONG, index=len(index)),
+            Request(Op.session, policy=LONG, index=len(index), idle_s=60, tree=True),
+        ):
+            with jailer.raw() as line:
+                parcels.send(line, wire.encode_request(request), [fd := parcels.seal([index])])
+                os.close(fd)
+                answer = heard(line)
+            assert isinstance(answer, Refusal) and "jailer's memory" in answer.message
+        assert peak_mib(jailer.process.pid) - before < 50
+
+
+def peak_mib(pid: int) -> float:
+    """The most that was ever resident of a process."""
+    rows = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(row.split()[1]) / 1024 for row in rows if row.startswith("VmHWM"))
+
+
 def resident_mib(pid: int) -> float:
     """Of memory that is the process's own, now."""
     rows = Path(f"/proc/{pid}/status").read_text().splitlines()
