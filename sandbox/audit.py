@@ -25,13 +25,11 @@ from __future__ import annotations
 import argparse
 import ctypes
 import errno
-import json
 import os
 import signal
 import socket
 import sys
 import time
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -39,17 +37,15 @@ from typing import Any, NoReturn
 from appliance.sandbox.audit_calls import (
     CHANGES,
     EXECS,
-    FIRST_NEWER,
-    NEWER,
     OPENS,
     Call,
-    SyscallInfo,
     address_of,
     begun,
     relatives,
     seen_as,
     shown,
 )
+from appliance.sandbox.audit_report import Report
 
 try:
     from ptrace import PtraceError
@@ -58,8 +54,6 @@ try:
 except ImportError as missing:
     raise SystemExit("python-ptrace is missing: pip install 'post-training-appliance[audit]'") from missing
 
-MAX_RECORDS = 1000
-"""Of each kind; more are counted."""
 
 # What python-ptrace does not bind.
 PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_LISTEN, PTRACE_GET_SYSCALL_INFO = 0x4206, 0x4207, 0x4208, 0x420E
@@ -67,6 +61,7 @@ PTRACE_O_EXITKILL = 0x10_0000
 PTRACE_EVENT_STOP = 128
 ENTRY, EXIT = 1, 2
 WALL = 0x4000_0000
+TICK_S = 0.001
 CLONE_UNTRACED = 0x80_0000
 PR_SET_PTRACER = 0x5961_6D61
 FIRST_RESTART = 512
@@ -81,12 +76,30 @@ OPTIONS = (
     | binding.PTRACE_O_TRACEEXEC
     | PTRACE_O_EXITKILL
 )
-LINGER_S = 2.0
 BIRTHS = (binding.PTRACE_EVENT_FORK, binding.PTRACE_EVENT_VFORK, binding.PTRACE_EVENT_CLONE)
-ENDS = (os.CLD_EXITED, os.CLD_KILLED, os.CLD_DUMPED)
 STOPS = (signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU)
 DENIALS = (errno.EPERM, errno.EACCES, errno.ENOSYS, errno.EROFS, errno.EAFNOSUPPORT)
 HARMLESS = (b"/dev/null", b"/dev/tty")
+FIRST_NEWER = 441
+NEWER = (
+    "epoll_pwait2", "mount_setattr", "quotactl_fd", "landlock_create_ruleset", "landlock_add_rule",
+    "landlock_restrict_self", "memfd_secret", "process_mrelease", "futex_waitv", "set_mempolicy_home_node",
+    "cachestat", "fchmodat2", "map_shadow_stack", "futex_wake", "futex_wait", "futex_requeue", "statmount",
+    "listmount", "lsm_get_self_attr", "lsm_set_self_attr", "lsm_list_modules", "mseal",
+)  # fmt: skip
+"""Calls that python-ptrace 0.9.9 does not know; these numbers are the same on every architecture."""
+
+
+class SyscallInfo(ctypes.Structure):
+    """struct ptrace_syscall_info; at an exit the union holds the result and whether it is an error."""
+
+    _fields_ = (
+        ("op", ctypes.c_uint8),
+        ("pad", ctypes.c_uint8 * 3),
+        ("arch", ctypes.c_uint32),
+        ("at", ctypes.c_uint64 * 2),
+        ("words", ctypes.c_uint64 * 8),
+    )
 
 
 @dataclass(slots=True)
@@ -100,97 +113,53 @@ class Task:
     call: Call | None = None
 
 
-class Report:
-    """Writes records as they come; never fails, because the command must not suffer from its reader."""
-
-    def __init__(self, fd: int) -> None:
-        self._fd = fd
-        self._seen: dict[str, int] = {}
-        self._kinds: Counter[str] = Counter()
-        self._dropped: Counter[str] = Counter()
-        self._closed = False
-
-    def note(self, kind: str, **fields: object) -> None:
-        line = json.dumps({"kind": kind, **fields})
-        if self._closed:
-            return
-        if line in self._seen:
-            self._seen[line] += 1
-        elif self._kinds[kind] >= MAX_RECORDS:
-            self._dropped[kind] += 1
-        else:
-            self._kinds[kind] += 1
-            self._seen[line] = 1
-            self._write(line)
-
-    def end(self) -> None:
-        """Write what was counted and the last line, once."""
-        if self._closed:
-            return
-        self._closed = True
-        for number, count in enumerate(self._seen.values()):
-            if count > 1:
-                self._write(json.dumps({"kind": "count", "line": number, "count": count}))
-        self._write(json.dumps({"kind": "end", "dropped": self._dropped}))
-
-    def _write(self, line: str) -> None:
-        left = f"{line}\n".encode()
-        try:
-            while left:
-                left = left[os.write(self._fd, left) :]
-        except OSError:
-            # What is missing shows: the report has no end.
-            self._fd = -1
-
-
 class Tracer:
     """Follows one command and everything that it starts."""
 
     def __init__(self, root: int, level: int, work: bytes, report: Report) -> None:
-        self._level, self._work, self._report = level, work, report
-        self._root, self._tasks = root, {root: Task(root, 0)}
+        self._root, self._level, self._work, self._report = root, level, work, report
+        self._root_ended = False
+        self._tasks = {root: Task(root, 0)}
         self._arch = NATIVE.get(os.uname().machine)
 
     def run(self) -> None:
-        """Trace until nothing is left."""
-        while (found := self._next()) is not None:
+        """Trace until nothing is left, and end the report before anybody can know that the command has ended."""
+        while found := self._next():
+            tid, status = found
             try:
-                self._attend(*found)
+                self._attend(tid, status)
             except PtraceError as error:
                 # Killed while we looked at it: its end is reported next.
                 if error.errno != errno.ESRCH:
                     raise
 
     def _next(self) -> tuple[int, int] | None:
-        """The next event, the command's own end after all others and after the report's.
+        """What happened to whom; None when only the command itself is left, and dead.
 
-        Its parent hears of that end when we have reaped it, and may kill us at once: to a subreaper we are a stray.
+        Its parent is not told of that before we have reaped it: whoever waits for the command may then end us.
         """
-        try:
+        if not self._root_ended:
             seen = os.waitid(os.P_ALL, 0, os.WEXITED | os.WSTOPPED | os.WNOWAIT | WALL)
-            if seen and seen.si_pid == self._root and seen.si_code in ENDS:
-                if other := self._next_of_others():
-                    return other
-                code = seen.si_status if seen.si_code == os.CLD_EXITED else -seen.si_status
-                self._tell_end(self._tasks[self._root], code)
-                self._report.end()
-            return os.waitpid(seen.si_pid if seen else -1, WALL)
-        except ChildProcessError:
-            return None
+            assert seen is not None
+            ended = seen.si_code in (os.CLD_EXITED, os.CLD_KILLED, os.CLD_DUMPED)
+            if seen.si_pid != self._root or not ended:
+                return os.waitpid(seen.si_pid, WALL)
+            self._root_ended = True
+            code = seen.si_status if seen.si_code == os.CLD_EXITED else -seen.si_status
+            self._note_end(self._root, self._tasks[self._root], code)
+        return self._next_other()
 
-    def _next_of_others(self) -> tuple[int, int] | None:
-        """With the command they die too; None when they are gone, or do not end in time."""
-        deadline = time.monotonic() + LINGER_S
-        while (others := self._tasks.keys() - {self._root}) and time.monotonic() < deadline:
+    def _next_other(self) -> tuple[int, int] | None:
+        while others := self._tasks.keys() - {self._root}:
             for tid in others:
                 try:
-                    pid, status = os.waitpid(tid, WALL | os.WNOHANG)
+                    found = os.waitpid(tid, os.WNOHANG | WALL)
                 except ChildProcessError:
                     del self._tasks[tid]
                     continue
-                if pid:
-                    return pid, status
-            time.sleep(0.001)
+                if found[0]:
+                    return found
+            time.sleep(TICK_S)
         return None
 
     def _attend(self, tid: int, status: int) -> None:
@@ -237,12 +206,11 @@ class Tracer:
 
     def _bury(self, tid: int, task: Task, status: int) -> None:
         self._tasks.pop(tid, None)
-        if tid == task.process:
-            self._tell_end(task, os.waitstatus_to_exitcode(status))
+        self._note_end(tid, task, os.waitstatus_to_exitcode(status))
 
-    def _tell_end(self, task: Task, code: int) -> None:
-        if task.watched:
-            self._report.note("exit", pid=task.process, program=task.program, status=code)
+    def _note_end(self, tid: int, task: Task, code: int) -> None:
+        if task.watched and tid == task.process:
+            self._report.note("exit", pid=tid, program=task.program, status=code)
 
     def _observe(self, tid: int, task: Task) -> None:
         info = SyscallInfo()
@@ -315,15 +283,20 @@ def message(tid: int) -> int:
 
 
 def start_tracer(wanted: Any) -> socket.socket:
-    """Fork the tracer of this process, not as its child: the command must not meet one that it did not make."""
+    """Fork the tracer of this process; not as its child when the command might wait for one that it did not make.
+
+    nsjail does not wait for a child that it does not know, and a tracer without a parent would fall to the launcher of
+    jails, which ends what falls to it.
+    """
     ours, theirs = socket.socketpair()
-    middle = os.fork()
-    if middle == 0:
-        if os.fork() != 0:
+    child = os.fork()
+    if child == 0:
+        if not wanted.level and os.fork() != 0:
             os._exit(0)
         ours.close()
         trace(wanted, theirs)
-    os.waitpid(middle, 0)
+    if not wanted.level:
+        os.waitpid(child, 0)
     theirs.close()
     return ours
 
@@ -385,8 +358,9 @@ def parsed(words: Sequence[str]) -> Any:
     parser.add_argument("--report", type=int, default=2, metavar="FD", help="for the report (default: 2)")
     parser.add_argument("--level", type=int, default=0, help="forks between the command and what to report")
     parser.add_argument("--work", default="", help="changes below this folder are not reported")
-    joins = "a cgroup.procs, or tasks, that the command goes into"
-    parser.add_argument("--join", action="append", default=[], help=joins)
+    parser.add_argument(
+        "--join", action="append", default=[], help="a cgroup.procs, or tasks, that the command goes into"
+    )
     parser.add_argument("command", nargs="+")
     return parser.parse_args(list(words))
 

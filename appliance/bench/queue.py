@@ -165,7 +165,9 @@ def _fairness_error(path: Path, seconds: float = 4.0) -> float:
     with Queue(path, depths=DEEP) as queue:
         for class_, took_ms in FAIR_MS.items():
             most = int(8 * seconds * 1000 / took_ms)
-            queue.submit_many([Request(class_, {}, cost_s=took_ms / 1000, priority=n % 2) for n in range(most)])
+            queue.submit_many(
+                [Request(class_, {}, cost_s=took_ms / 1000, priority=n % 2) for n in range(most)]
+            )
         with Workers(queue, dict.fromkeys(FAIR_MS, handler), {"jails": 4}):
             time.sleep(seconds)
             found = spent.copy()
