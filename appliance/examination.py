@@ -119,5 +119,6 @@ def jail_finding(result: JailResult, layer: Layer) -> Finding | None:
 
 def jail_cost(result: JailResult) -> dict[str, float]:
     """What a jail used, for the verdict's cost table."""
-    cost = {"cpu_s": result.cpu_s, "wall_s": result.wall_s}
-    return cost if result.peak_mib is None else {**cost, "peak_mib": result.peak_mib}
+    cost = {"cpu_s": result.cpu_s, "wall_s": result.wall_s, "peak_mib": result.peak_mib}
+    # What could not be measured is left out.
+    return {name: used for name, used in cost.items() if used is not None}

@@ -19,10 +19,10 @@ from pathlib import Path
 
 from appliance.errors import SandboxError
 from appliance.sandbox import kernfs
-from appliance.sandbox.leaf import Leaf, LeafV1, LeafV2, Usage
+from appliance.sandbox.leaf import Crowded, Leaf, LeafV1, LeafV2, Usage
 from appliance.sandbox.policy import Limits
 
-__all__ = ["PREFIX", "Leaf", "Nursery", "Usage", "nursery"]
+__all__ = ["PREFIX", "Crowded", "Leaf", "Nursery", "Usage", "nursery"]
 
 PREFIX = "appliance-jail"
 SUPERVISOR = "appliance-supervisor"

@@ -22,6 +22,7 @@ from appliance.sandbox.cgroups import nursery
 from appliance.sandbox.changes import Snapshot
 from appliance.sandbox.channel import Talk
 from appliance.sandbox.ending import JailResult, JailStatus
+from appliance.sandbox.fit import check_policy
 from appliance.sandbox.host import likely_problem
 from appliance.sandbox.image import Image, own_interpreter, prepare
 from appliance.sandbox.images import store as images
@@ -191,13 +192,9 @@ class Jails:
         return image
 
     def _fit(self, policy: Policy) -> Host:
-        """The host, unless the policy is strict and limits cannot be had here."""
+        """The host, unless it cannot hold the policy's limits."""
         host = self.prepare_host()
-        if policy.strict and (host.nursery is None or not host.nursery.swap_limited):
-            raise SandboxError(
-                f"limits are reduced here and the policy is strict: {self._reduced or 'swap cannot be limited'}",
-                remedy="run as root or in a delegated cgroup (appliance doctor cgroup), or without strict",
-            )
+        check_policy(policy, host.nursery, self._reduced)
         return host
 
     def _cell(self, policy: Policy, conversing: bool, recording: Recording | None) -> Cell:

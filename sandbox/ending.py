@@ -6,21 +6,25 @@ Rows are tried from the top; the first that fits decides. "Failed" is any ending
 |--------------|------------------------------------------------------------------------------------------|
 | infra        | the command was never started, the launcher was lost, processes outlived their kill, or  |
 |              | the host (not the jail's own limit) ran out of memory: never the candidate's doing       |
-| memory       | failed, a process was killed for memory, and the jail had reached its own limit          |
+| memory       | failed, a process was killed for memory, and the jail had reached its own limit; or what |
+|              | a session's commands left in memory is more than the limit of the next                   |
 | output       | stdout or stderr went over `output_kb`; the jail is killed at once                       |
 | processes    | failed or over time, and a fork or thread was refused at `pids`                          |
-| timeout_cpu  | the tree used `cpu_s`; or died of SIGXCPU; or was stopped at `wall_s`, or died of        |
-|              | SIGKILL, with 90 % of `cpu_s` used                                                       |
+| timeout_cpu  | the tree used `cpu_s`; or was stopped at `wall_s`, or died of SIGXCPU or SIGKILL, with   |
+|              | 90 % of `cpu_s` used                                                                     |
 | timeout_wall | `wall_s` since the start of the command                                                  |
 | denied       | the command does not exist or cannot be executed, or it died of SIGSYS                   |
-| disk         | failed, and at the end /work, /tmp or /dev/shm had no free page or no free inode, or the |
-|              | command died of SIGXFSZ                                                                  |
+| disk         | died of SIGXFSZ; or ended otherwise than with 0 or by a signal (but SIGBUS), and one of  |
+|              | /work, /tmp and /dev/shm that had a free page and a free inode at the command's start    |
+|              | had none at its end                                                                      |
 | signal       | died of another signal; or took the jail's init with it; or was stopped by its caller    |
 | exit         | an exit code other than 0                                                                |
 | ok           | exit code 0, whatever was refused or killed on the way                                   |
 
 `exit_code` or `signal` is what the command itself ended with, when it got that far; a jail stopped at a limit
-has neither. A shell's 126 to 255 are exit codes like any other.
+has neither, nor has one with more output than is kept, whichever was noticed first. Whether what a command leaves
+running still writes that much before it is killed is a race of its own making. A shell's 126 to
+255 are exit codes like any other.
 """
 
 from __future__ import annotations
@@ -66,8 +70,8 @@ class JailResult:
     status: JailStatus
     exit_code: int | None
     signal: int | None
-    cpu_s: float
-    """User and system time of everything the command started."""
+    cpu_s: float | None
+    """User and system time of everything the command started; None when it could not be measured."""
     wall_s: float
     """From the start of the command to its end."""
     peak_mib: float | None
@@ -90,6 +94,8 @@ class Stop(Enum):
     wall = auto()
     output = auto()
     caller = auto()
+    crowded = auto()
+    """A session's files and shared memory leave no room for the command under its own limit of memory."""
     broken = auto()
     """Ours: not started, or not accounted for."""
 
@@ -102,7 +108,8 @@ class Facts:
     wait_status: int | None = None
     """Of the command, as wait(2) gives it."""
     exec_errno: int | None = None
-    cpu_s: float = 0.0
+    cpu_s: float | None = 0.0
+    """None: not known."""
     oom_kills: int = 0
     met_limit: bool = False
     """Memory came to the jail's own limit."""
@@ -110,7 +117,7 @@ class Facts:
     over: bool = False
     """More output than is kept."""
     full: bool = False
-    """A private file system had no room at the end."""
+    """A private file system that had room at the start had none at the end."""
     trouble: str = ""
     """What the launcher or the log said."""
 
@@ -153,6 +160,10 @@ def _infra(facts: Facts, limits: Limits) -> Ending | None:
 
 
 def _memory(facts: Facts, limits: Limits) -> Ending | None:
+    if facts.stop is Stop.crowded:
+        return Ending(
+            JailStatus.memory, f"what is in memory already exceeds the limit of {limits.memory_mb} MiB"
+        )
     if facts.code == 0 or not facts.oom_kills:
         return None
     return Ending(JailStatus.memory, f"{facts.oom_kills} killed at the limit of {limits.memory_mb} MiB")
@@ -171,9 +182,10 @@ def _processes(facts: Facts, limits: Limits) -> Ending | None:
 
 
 def _time(facts: Facts, limits: Limits) -> Ending | None:
-    cut_off = facts.stop is Stop.wall or facts.died_of == signal.SIGKILL
-    used_up = cut_off and facts.cpu_s >= NEARLY * limits.cpu_s
-    if facts.stop is Stop.cpu or facts.died_of == signal.SIGXCPU or used_up:
+    # Either signal can be sent by anybody in the jail.
+    cut_off = facts.stop is Stop.wall or facts.died_of in (signal.SIGKILL, signal.SIGXCPU)
+    used_up = cut_off and facts.cpu_s is not None and facts.cpu_s >= NEARLY * limits.cpu_s
+    if facts.stop is Stop.cpu or used_up:
         return Ending(JailStatus.timeout_cpu, f"used the limit of {limits.cpu_s:g} s of CPU time")
     if facts.stop is Stop.wall:
         return Ending(JailStatus.timeout_wall, f"ran for the limit of {limits.wall_s:g} s")
@@ -184,14 +196,18 @@ def _denied(facts: Facts, limits: Limits) -> Ending | None:
     if facts.exec_errno is not None:
         return Ending(JailStatus.denied, f"cannot execute the command: {os.strerror(facts.exec_errno)}")
     if facts.died_of == signal.SIGSYS:
-        return Ending(JailStatus.denied, "made a system call of a foreign architecture")
+        return Ending(
+            JailStatus.denied,
+            "died of SIGSYS: a system call of a foreign architecture, or sent by a process of the jail",
+        )
     return None
 
 
 def _disk(facts: Facts, limits: Limits) -> Ending | None:
     if facts.died_of == signal.SIGXFSZ:
         return Ending(JailStatus.disk, f"a file over the limit of {limits.disk_mb} MiB")
-    if facts.full and facts.code != 0:
+    # A write to a mapped page that finds no room is a SIGBUS; other signals have other causes.
+    if facts.full and facts.code != 0 and facts.died_of in (None, signal.SIGBUS):
         return Ending(
             JailStatus.disk, f"a file system of {limits.disk_mb} MiB and {limits.inodes} files is full"
         )

@@ -15,7 +15,7 @@ import _signal  # type: ignore[import-not-found]
 import posix
 
 ORDER_BYTES = 256 * 1024
-PLACES = ("/work", "/tmp", "/dev/shm")
+PLACES = ["/work", "/tmp", "/dev/shm"]
 RESET = (_signal.SIGINT, _signal.SIGPIPE, _signal.SIGXFSZ)
 """What Python changes at start-up, for itself and, where ignored, for the command."""
 
@@ -82,11 +82,16 @@ def is_full(path: str) -> bool:
     return found.f_bfree == 0 or found.f_ffree == 0
 
 
-def ending(status: int) -> bytes:
-    """The report of a command that ran."""
+def with_room() -> list[str]:
+    """Where a command can still write: what was full before it is none of its doing."""
+    return [path for path in PLACES if not is_full(path)]
+
+
+def ending(status: int, places: list[str]) -> bytes:
+    """The report of a command that ran. `places`: those that had room at its start."""
     spent = posix.times()
     ticks = round((spent.children_user + spent.children_system) * 100)
-    return b"X %d %d %d\n" % (status, ticks, any(map(is_full, PLACES)))
+    return b"X %d %d %d\n" % (status, ticks, any(map(is_full, places)))
 
 
 def serve(control: int, start=start) -> None:  # type: ignore[no-untyped-def]
@@ -101,9 +106,10 @@ def serve(control: int, start=start) -> None:  # type: ignore[no-untyped-def]
     except OSError as error:
         posix.write(control, b"E %d\n" % (error.errno or 0))
         return
+    # A jail of one order begins empty.
     status = wait_for(pid)
     end_rest()
-    posix.write(control, ending(status))
+    posix.write(control, ending(status, PLACES))
 
 
 def main(arguments: list[str]) -> None:

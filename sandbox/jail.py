@@ -129,7 +129,8 @@ class Jail:
         if self._watch.lost_launcher:
             return "the jail launcher died"
         said = bytes(self._ends.log.kept).decode(errors="replace").strip()
-        return f"nsjail did not get as far as the command: {said or 'no word from it in time'}"
+        why = said or self._watch.how_it_ended or "no word from it in time"
+        return f"nsjail did not get as far as the command: {why}"
 
 
 def ends_of(cell: Cell, limits: Limits, wake: int) -> Ends:
@@ -169,11 +170,13 @@ def outcome(
     """What is said about a command."""
     ending = decide(facts, limits)
     killed = int(SIGKILL) if ending.status is JailStatus.signal else None
+    # Whether the end or the flood was seen first is chance, and is not to be told from the result.
+    own = ending.status is not JailStatus.output
     peak = usage.peak_bytes if usage else None
     return JailResult(
         status=ending.status,
-        exit_code=facts.code,
-        signal=facts.died_of or killed,
+        exit_code=facts.code if own else None,
+        signal=(facts.died_of or killed) if own else None,
         cpu_s=facts.cpu_s,
         wall_s=wall_s,
         peak_mib=None if peak is None else peak / 2**20,

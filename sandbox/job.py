@@ -24,16 +24,26 @@ MAX_PATH = 2048
 
 def check_files(files: Mapping[str, bytes]) -> None:
     """Raise UsageError unless every name is a plain relative path and no file is another's folder."""
+    for name, body in files.items():
+        if not isinstance(name, str) or not isinstance(body, bytes):
+            raise UsageError(f"the file {name!r} has a name that is no text or contents that are no bytes")
     if len(files) > MAX_FILES or sum(map(len, files.values())) > MAX_BYTES:
-        raise UsageError(f"more than {MAX_FILES} files or {MAX_BYTES >> 20} MiB for one jail")
+        raise UsageError(
+            f"more than {MAX_FILES} files or {MAX_BYTES >> 20} MiB for one jail", remedy="give fewer"
+        )
     for name in files:
         if not all(map(is_name, name.split("/"))):
-            raise UsageError(f"{name!r} is not a relative path of ordinary names")
+            raise UsageError(
+                f"a file named {name!r}: not a relative path of ordinary names",
+                remedy="name it as it is to lie below /job, such as data/input.txt",
+            )
         if len(os.fsencode(name)) > MAX_PATH:
             raise UsageError(f"a file name of more than {MAX_PATH} bytes: {name[:80]!r}", remedy="shorten it")
         for parent in PurePosixPath(name).parents:
             if str(parent) in files:
-                raise UsageError(f"{str(parent)!r} is both a file and the folder of {name!r}")
+                raise UsageError(
+                    f"{str(parent)!r} is both a file and the folder of {name!r}", remedy="rename one of them"
+                )
 
 
 def is_name(part: str) -> bool:

@@ -8,6 +8,7 @@ path and never created. All sizes are bytes, all times seconds.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 import time
@@ -43,6 +44,10 @@ class Usage:
     """Most processes and threads at one time; None before kernel 6.1."""
 
 
+class Crowded(SandboxError):
+    """A leaf holds more memory than its new limit: what is in it put it there, and the host did nothing wrong."""
+
+
 @dataclass(frozen=True, slots=True)
 class Setting:
     """A file of a leaf, and the text it must hold for a limit to be in force."""
@@ -59,6 +64,8 @@ class Setting:
             held = kernfs.written(self.path, self.text)
             held = kernfs.read(self.given).strip() if self.given else held
         except OSError as error:
+            if error.errno == errno.EBUSY and self.limit == "memory_mb":
+                raise Crowded(f"cannot set limit memory_mb: more is in use than {self.text} bytes") from error
             raise self._error(error.strerror or str(error)) from error
         if not self.met_by(held):
             raise self._error(f"it holds {held!r} where {self.text!r} was written")
@@ -115,7 +122,10 @@ class Leaf(ABC):
             raise
 
     def limit(self, limits: Limits) -> None:
-        """Set and verify every limit, also on a leaf that is in use; SandboxError when one is not in force."""
+        """Set and verify every limit, also on a leaf that is in use; SandboxError when one is not in force.
+
+        Crowded when more memory is in use already, which cannot be reclaimed.
+        """
         for setting in self._settings(limits):
             setting.apply()
 
@@ -281,6 +291,14 @@ class LeafV2(Leaf):
         self._folder = folder
         self._peak = -1
         """A reset peak counts for the one open file it was reset through."""
+
+    def limit(self, limits: Limits) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            kept = kernfs.table(f"{self._folder}/memory.stat")
+            # Nothing is refused here: to make it fit, the kernel would kill the session's init.
+            if kept.get("anon", 0) + kept.get("shmem", 0) > (limits.memory_mb + OVERHEAD_MIB) << 20:
+                raise Crowded("cannot set limit memory_mb: more is in use already")
+        super().limit(limits)
 
     def _settings(self, limits: Limits) -> list[Setting]:
         here = self._folder

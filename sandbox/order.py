@@ -43,6 +43,8 @@ def order(
     """Check what a caller wants run; UsageError when it cannot be."""
     if isinstance(command, str) or not command or not command[0]:
         raise UsageError("the command is empty, or a string where a list of arguments belongs")
+    if not all(isinstance(part, str) for part in command) or not isinstance(stdin, bytes):
+        raise UsageError("an argument that is no text, or an input that is no bytes")
     if any("\0" in part for part in command):
         raise UsageError("an argument holds a NUL character")
     variables = [f"{name}={value}" for name, value in policy.env]

@@ -6,8 +6,10 @@ there is no way to ask for an unlimited jail.
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass, field, fields
+from pathlib import Path
 
 from appliance.errors import UsageError
 
@@ -25,7 +27,10 @@ _BOUNDS: dict[str, tuple[float, float]] = {
     "cpus": (0, 4096),
 }
 SMALLEST_CPUS = 0.01
-_CPUSET = re.compile(r"\d+(-\d+)?(,\d+(-\d+)?)*")
+REDUCED_MEMORY_MB = 32
+"""The least where memory is limited by address space, which holds the interpreter of the jail's init too."""
+_CPUSET = re.compile(r"[0-9]{1,5}(-[0-9]{1,5})?(,[0-9]{1,5}(-[0-9]{1,5})?)*")
+_ONLINE = "/sys/devices/system/cpu/online"
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -54,13 +59,14 @@ class Limits:
     def __post_init__(self) -> None:
         for known in fields(self):
             if known.name != "cpuset":
-                _check_bound(known.name, getattr(self, known.name))
+                _check_bound(known.name, getattr(self, known.name), known.default)
         if 0 < self.cpus < SMALLEST_CPUS:
             raise UsageError(
-                f"limit cpus = {self.cpus!r} is below {SMALLEST_CPUS:g}, the least the kernel takes"
+                f"limit cpus = {self.cpus!r} is below {SMALLEST_CPUS:g}, the least the kernel takes",
+                remedy="give more, or 0 for no quota",
             )
-        if self.cpuset and not _CPUSET.fullmatch(self.cpuset):
-            raise UsageError(f"limit cpuset = {self.cpuset!r} is not a list of processors such as 0-1,3")
+        # Anything but text would be no list either.
+        processors(self.cpuset or "", "limit cpuset")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,19 +85,60 @@ class Policy:
             raise UsageError("an environment variable is given twice")
 
 
+def processors(cpuset: str, what: str) -> set[int]:
+    """The members of a list such as `0-1,3`; UsageError, which calls it `what`, when it is none."""
+    remedy = f"give a list such as 0-1,3; this machine has {online()}"
+    if not isinstance(cpuset, str) or (cpuset and not _CPUSET.fullmatch(cpuset)):
+        raise UsageError(f"{what} = {cpuset!r} is not a list of processors", remedy=remedy)
+    found: set[int] = set()
+    for low, dash, high in (part.partition("-") for part in cpuset.split(",") if part):
+        if dash and int(high) < int(low):
+            raise UsageError(f"{what} = {cpuset!r} has a range that runs backwards", remedy=remedy)
+        found |= set(range(int(low), int(high if dash else low) + 1))
+    return found
+
+
+def check_processors(cpuset: str, what: str) -> None:
+    """UsageError unless this machine has every processor of a list."""
+    lacking = processors(cpuset, what) - processors(online(), what)
+    if lacking:
+        raise UsageError(
+            f"{what} = {cpuset!r} names processor {min(lacking)}, which this machine does not have",
+            remedy=f"choose from {online()}",
+        )
+
+
+def online() -> str:
+    """The processors of this machine, as the kernel lists them."""
+    try:
+        return Path(_ONLINE).read_text().strip()
+    except OSError:
+        return f"0-{(os.cpu_count() or 1) - 1}"
+
+
 def bounds(name: str) -> tuple[float, float]:
     """The smallest and the largest allowed value of a limit."""
     return _BOUNDS[name]
 
 
-def _check_bound(name: str, value: float) -> None:
+def _check_bound(name: str, value: object, default: object) -> None:
     low, high = _BOUNDS[name]
+    whole = type(default) is int
+    if type(value) is not int and (whole or not isinstance(value, float)):
+        raise UsageError(
+            f"limit {name} = {value!r} is not a {'whole number' if whole else 'number'}",
+            remedy=f"give one between {low:g} and {high:g}",
+        )
     # A NaN fails both comparisons.
     if not low <= value <= high:
-        raise UsageError(f"limit {name} = {value!r} is not between {low:g} and {high:g}")
+        raise UsageError(
+            f"limit {name} = {value!r} is not between {low:g} and {high:g}", remedy="give one that is"
+        )
 
 
 def _check_variable(name: str, value: str) -> None:
+    if not isinstance(name, str) or not isinstance(value, str):
+        raise UsageError(f"environment variable {name!r} = {value!r} is no text")
     if not _VARIABLE.fullmatch(name):
         raise UsageError(f"environment variable {name!r} has no usable name")
     if name == CHANNEL_VARIABLE:

@@ -138,7 +138,9 @@ class RemoteSession:
             raise
 
     def _check(self) -> None:
+        if self._line.is_cut:
+            raise UsageError("the session is closed: its client was closed", remedy="begin another")
         if not self._open:
-            raise UsageError("the session is closed")
+            raise UsageError("the session is closed", remedy="begin another")
         if self._lost:
             raise SandboxError(f"the session is broken: {self._lost}", remedy="begin another")

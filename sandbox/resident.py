@@ -47,6 +47,7 @@ class Resident:
         os.close(self._changes)
 
     def _run(self, message: bytes) -> None:
+        places = init.with_room()
         self._say(b"S\n")
         try:
             pid = self._fork(message)
@@ -56,7 +57,7 @@ class Resident:
             return
         status = self._wait(pid)
         init.end_rest()
-        code, ticks, full = init.ending(status).split()[1:]
+        code, ticks, full = init.ending(status, places).split()[1:]
         self._say(b"X %s %d %s\n" % (code, int(ticks) - self._ticks, full))
         self._ticks = int(ticks)
 

@@ -20,9 +20,10 @@ from appliance.errors import SandboxError, UsageError
 from appliance.sandbox import changes
 from appliance.sandbox.artefacts import Collection, CollectLimits, collect
 from appliance.sandbox.cell import Cell
-from appliance.sandbox.cgroups import Usage
+from appliance.sandbox.cgroups import Crowded, Usage
 from appliance.sandbox.changes import Diff, Reading, Snapshot
 from appliance.sandbox.ending import CLOSED, Facts, JailResult, Stop
+from appliance.sandbox.fit import check_limits
 from appliance.sandbox.jail import ends_of, facts_of, outcome
 from appliance.sandbox.order import SEED_BYTES, Order, message, order
 from appliance.sandbox.policy import Limits, Policy
@@ -64,6 +65,7 @@ class Session:
         self._client_closed = False
         try:
             self._cell = build(self._base)
+            self._held = policy.limits
         except BaseException:
             os.close(self._wake)
             raise
@@ -74,6 +76,7 @@ class Session:
         wanted = order(command, policy, None, stdin)
         with self.running(), self._turn:
             self._check()
+            check_limits(policy.limits, enforced=self._cell.leaf is not None)
             return self._carry_out(wanted)
 
     @contextmanager
@@ -132,9 +135,9 @@ class Session:
         """Back to the beginning, in a new jail: no file, process or shared memory is left."""
         with self._turn:
             if not self._open:
-                raise UsageError("the session is closed")
+                raise self._closed()
             self._cell.discard()
-            self._cell = self._build(self._base)
+            self._cell, self._held = self._build(self._base), self._policy.limits
             self.broken = ""
 
     def close(self) -> None:
@@ -150,7 +153,7 @@ class Session:
 
     def end(self) -> None:
         """The same because its client is closed: that is not held against a command that runs."""
-        self._client_closed = True
+        self._client_closed = self._open
         self.close()
 
     def __enter__(self) -> Session:
@@ -167,14 +170,22 @@ class Session:
 
     def _check(self) -> None:
         if not self._open:
-            raise UsageError("the session is closed")
+            raise self._closed()
         if self.broken:
             raise SandboxError(f"the session is broken: {self.broken}", remedy="reset it, or begin another")
 
+    def _closed(self) -> UsageError:
+        by = ": its client was closed" if self._client_closed else ""
+        return UsageError(f"the session is closed{by}", remedy="begin another")
+
     def _carry_out(self, wanted: Order) -> JailResult:
         cell, limits = self._cell, wanted.policy.limits
-        before = self._prepare(limits)
         ends = ends_of(cell, limits, self._wake)
+        try:
+            before = self._prepare(limits)
+        except Crowded:
+            facts = facts_of(Stop.crowded, Report(cpu_s=0.0), 0.0, None, over=False, trouble="")
+            return outcome(facts, limits, 0.0, None, ends, reduced=cell.reduced)
         watch = Watch(ends, limits, cell.leaf, self._clock)
         text = message(
             wanted,
@@ -199,13 +210,21 @@ class Session:
         leaf = self._cell.leaf
         if leaf is None:
             return None
-        leaf.limit(limits)
+        try:
+            leaf.limit(limits)
+        except Crowded:
+            # What was set of it is taken back.
+            leaf.limit(self._held)
+            raise
+        self._held = limits
         leaf.reset_peak()
         return leaf.usage()
 
     def _facts(self, watch: Watch, stop: Stop, cpu_s: float, usage: Usage | None) -> Facts:
-        # What a command stopped at a limit was killed with is our doing.
-        report = (watch.report or Report()) if stop is Stop.ended else Report()
+        report = watch.report or Report()
+        if stop is not Stop.ended:
+            # What a command stopped at a limit was killed with is our doing.
+            report = Report(cpu_s=report.cpu_s)
         lost = bool(self.broken) and stop in (Stop.broken, Stop.lost) and watch.lost_launcher
         trouble = f"the session ended: {self.broken}" if self.broken else ""
         if stop is Stop.caller and self._client_closed:
@@ -265,7 +284,7 @@ class Session:
 def check_idle(idle_s: float) -> None:
     """UsageError for a time that no session can wait."""
     # A NaN fails both comparisons.
-    if not 0 < idle_s <= LONGEST_IDLE_S:
+    if type(idle_s) not in (int, float) or not 0 < idle_s <= LONGEST_IDLE_S:
         raise UsageError(f"idle_s = {idle_s!r} is not between 0 and {LONGEST_IDLE_S:g} seconds")
 
 

@@ -60,7 +60,7 @@ class Report:
 
     wait_status: int | None = None
     exec_errno: int | None = None
-    cpu_s: float = 0.0
+    cpu_s: float | None = None
     full: bool = False
 
 
@@ -71,7 +71,7 @@ def parse_report(record: bytes) -> Report | None:
             case [b"X", status, ticks, full]:
                 return Report(int(status), None, int(ticks) / 100, full == b"1")
             case [b"E", number]:
-                return Report(exec_errno=int(number))
+                return Report(exec_errno=int(number), cpu_s=0.0)
     return None
 
 
@@ -109,6 +109,14 @@ def _last_word(line: socket.socket) -> bytes:
             continue
 
 
+def ending_of(word: bytes) -> str:
+    """The wait status that the launcher reports, in words; empty when it reports none."""
+    if not word.isdigit():
+        return ""
+    code = os.waitstatus_to_exitcode(int(word))
+    return f"it was killed by signal {-code}" if code < 0 else f"it ended with exit code {code}"
+
+
 class Watch:
     """The supervision of one jail; used by one thread."""
 
@@ -126,6 +134,8 @@ class Watch:
         self.gone = False
         """nsjail has ended."""
         self.lost_launcher = False
+        self.how_it_ended = ""
+        """Of nsjail or a zygote's child, in words; empty while it has not."""
 
     @property
     def report(self) -> Report | None:
@@ -214,7 +224,9 @@ class Watch:
             self._poll.unregister(fd)
         else:
             self.gone = True
-            self.lost_launcher = not _last_word(self._ends.line)
+            word = _last_word(self._ends.line)
+            self.lost_launcher = not word
+            self.how_it_ended = ending_of(word)
             self._poll.unregister(fd)
 
     def _note_start(self) -> None:

@@ -297,8 +297,8 @@ _RESULT: Kinds = {
     **dict.fromkeys(("is", "status", "limits", "detail"), (str,)),
     **dict.fromkeys(("exit_code", "signal"), (int, type(None))),
     **dict.fromkeys(("stdout", "stderr", "report"), (int,)),
-    **dict.fromkeys(("cpu_s", "wall_s"), NUMBER),
-    "peak_mib": (*NUMBER, type(None)),
+    "wall_s": NUMBER,
+    **dict.fromkeys(("cpu_s", "peak_mib"), (*NUMBER, type(None))),
 }
 _STATE: Kinds = {"is": (str,), **{known.name: (int,) for known in fields(State)}}
 _HEALTH: Kinds = {"is": (str,), "healthy": (bool,), "broken": (str,)}

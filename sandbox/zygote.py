@@ -129,7 +129,7 @@ class Zygote(spawner.Spawner):
         for fd in (0, 1, 2):
             os.close(fd)
         # Rehearsed, like the job.
-        init.ending(0)
+        init.ending(0, init.PLACES)
         init.serve(CONTROL_FD, job.start)
         os._exit(0)
 

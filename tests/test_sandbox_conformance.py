@@ -7,6 +7,7 @@ one table of commands through all of them and compares what came back.
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -76,6 +77,21 @@ def test_an_exit_code_comes_back(jails: Any, code: int) -> None:
 def test_a_signal_comes_back(jails: Any, number: int) -> None:
     result = shell(jails, f"ulimit -c 0; kill -{number} $$")
     assert (result.status, result.exit_code, result.signal) == (JailStatus.signal, None, number)
+
+
+def test_signals_of_limits_that_a_command_sends_itself_are_no_limits(jails: Any) -> None:
+    spent = shell(jails, "kill -XCPU $$")
+    assert (spent.status, spent.signal) == (JailStatus.signal, signal.SIGXCPU)
+    refused = shell(jails, "kill -SYS $$")
+    assert (refused.status, refused.signal) == (JailStatus.denied, signal.SIGSYS)
+    assert "or sent by a process" in refused.detail
+
+
+def test_too_much_output_is_told_the_same_whether_its_end_or_the_flood_came_first(jails: Any) -> None:
+    for _ in range(10):
+        result = jails.run(["head", "-c", "262145", "/dev/zero"], Policy())
+        assert (result.status, result.exit_code, result.signal) == (JailStatus.output, None, None)
+        assert result.stdout == bytes(262144)
 
 
 def test_what_is_not_there_and_what_cannot_be_executed_are_denied(jails: Any) -> None:

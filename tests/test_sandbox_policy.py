@@ -7,16 +7,17 @@ import platform
 import re
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from appliance.errors import SandboxError, UsageError
-from appliance.sandbox import image, nsjail, seccomp, uids
+from appliance.sandbox import fit, image, nsjail, policy, seccomp, uids
 from appliance.sandbox.ending import Facts, JailStatus, Stop, decide
 from appliance.sandbox.job import MAX_BYTES, check_files
 from appliance.sandbox.order import MAX_COMMAND_BYTES, message, order
 from appliance.sandbox.policy import Limits, Policy
-from appliance.sandbox.watch import Report, parse_report
+from appliance.sandbox.watch import Report, ending_of, parse_report
 
 LIMITS = Limits(memory_mb=100, pids=10, cpu_s=2, wall_s=6.5, disk_mb=3, inodes=50, output_kb=7)
 IMAGE = image.Image(
@@ -40,6 +41,16 @@ IMAGE = image.Image(
         ("cpus", -1.0),
         ("cpus", 0.001),
         ("cpuset", "all"),
+        ("cpuset", "1-0"),
+        ("cpuset", "0-99999999999"),
+        ("cpuset", 1),
+        ("memory_mb", 64.5),
+        ("pids", True),
+        ("inodes", 100.0),
+        ("output_kb", "5"),
+        ("wall_s", "5"),
+        ("wall_s", False),
+        ("cpus", None),
     ],
 )
 def test_a_limit_that_would_be_none_is_refused(field: str, value: float) -> None:
@@ -47,8 +58,34 @@ def test_a_limit_that_would_be_none_is_refused(field: str, value: float) -> None
         Limits(**{field: value})  # type: ignore[arg-type]
 
 
+def test_a_processor_that_is_not_there_is_named_with_those_that_are() -> None:
+    policy.check_processors("0", "--cpuset")
+    with pytest.raises(UsageError, match="--cpuset = '0,4000' names processor 4000") as caught:
+        policy.check_processors("0,4000", "--cpuset")
+    assert policy.online() in caught.value.remedy
+
+
+def test_what_no_cgroup_here_can_hold_is_refused_by_name() -> None:
+    fit.check_policy(Policy(), None, "none is mounted")
+    for name, limits in (("cpus", Limits(cpus=1)), ("cpuset", Limits(cpuset="0"))):
+        with pytest.raises(SandboxError, match=f"cannot set limit {name}: none is mounted") as caught:
+            fit.check_policy(Policy(limits), None, "none is mounted")
+        assert caught.value.remedy
+    with pytest.raises(SandboxError, match="strict"):
+        fit.check_policy(Policy(strict=True), None, "none is mounted")
+    with pytest.raises(UsageError, match="memory_mb = 8 is below 32"):
+        fit.check_policy(Policy(Limits(memory_mb=8)), None, "none is mounted")
+    fit.check_limits(Limits(memory_mb=8), enforced=True)
+
+
+@pytest.mark.parametrize("files", [{"a": "x"}, {b"a": b"x"}, {"a": None}, {"/".join(["d" * 200] * 20): b""}])
+def test_files_of_a_wrong_type_or_too_far_away_are_refused(files: Any) -> None:
+    with pytest.raises(UsageError):
+        check_files(files)
+
+
 @pytest.mark.parametrize(
-    "variable", [("A=B", "x"), ("", "x"), ("1A", "x"), ("A", "x\0"), ("APPLIANCE_CHANNEL", "0,1")]
+    "variable", [("A=B", "x"), ("", "x"), ("1A", "x"), ("A", "x\0"), ("APPLIANCE_CHANNEL", "0,1"), ("A", 1)]
 )
 def test_a_variable_that_could_mislead_is_refused(variable: tuple[str, str]) -> None:
     with pytest.raises(UsageError):
@@ -287,18 +324,29 @@ TABLE = [
     (Facts(Stop.cpu), JailStatus.timeout_cpu),
     (Facts(Stop.wall, cpu_s=1.9), JailStatus.timeout_cpu),
     (Facts(Stop.wall, cpu_s=1.7), JailStatus.timeout_wall),
-    (Facts(Stop.ended, killed(signal.SIGXCPU)), JailStatus.timeout_cpu),
+    (Facts(Stop.wall, cpu_s=None), JailStatus.timeout_wall),
+    (Facts(Stop.ended, killed(signal.SIGXCPU), cpu_s=1.9), JailStatus.timeout_cpu),
+    (Facts(Stop.ended, killed(signal.SIGXCPU), cpu_s=0.01), JailStatus.signal),
+    (Facts(Stop.crowded), JailStatus.memory),
     (Facts(Stop.ended, killed(signal.SIGKILL), cpu_s=2.0), JailStatus.timeout_cpu),
     (Facts(Stop.ended, exec_errno=2), JailStatus.denied),
     (Facts(Stop.ended, killed(signal.SIGSYS)), JailStatus.denied),
     (Facts(Stop.ended, exited(1), full=True), JailStatus.disk),
     (Facts(Stop.ended, killed(signal.SIGXFSZ)), JailStatus.disk),
+    (Facts(Stop.ended, killed(signal.SIGBUS), full=True), JailStatus.disk),
+    (Facts(Stop.ended, killed(signal.SIGABRT), full=True), JailStatus.signal),
 ]
 
 
 @pytest.mark.parametrize(("facts", "status"), TABLE)
 def test_facts_lead_to_one_status(facts: Facts, status: JailStatus) -> None:
     assert decide(facts, LIMITS).status is status
+
+
+def test_the_launchers_last_word_is_told_in_words() -> None:
+    assert ending_of(b"9") == "it was killed by signal 9"
+    assert ending_of(b"65280") == "it ended with exit code 255"
+    assert ending_of(b"") == ""
 
 
 def test_every_status_has_a_row() -> None:
@@ -309,8 +357,8 @@ def test_a_report_is_read_only_when_its_line_is_whole() -> None:
     assert parse_report(b"S\n") is None
     assert parse_report(b"S\nX 256 12 0") is None
     assert parse_report(b"S\nX 256 12 1\n") == Report(256, None, 0.12, True)
-    assert parse_report(b"S\nE 13\n") == Report(exec_errno=13)
-    assert parse_report(b"S\nX 0 0 0\nX 256 0 0\n") == Report(0)
+    assert parse_report(b"S\nE 13\n") == Report(exec_errno=13, cpu_s=0.0)
+    assert parse_report(b"S\nX 0 0 0\nX 256 0 0\n") == Report(0, cpu_s=0.0)
 
 
 def test_uids_of_live_jails_differ_over_all_holders(tmp_path: Path) -> None:

@@ -262,6 +262,40 @@ def test_the_disk_is_the_sessions_and_full_is_full(session: Any) -> None:
 
 @jail
 @needs_jails
+def test_what_was_full_before_is_no_cause(session: Any) -> None:
+    filled = session.run(["sh", "-c", "n=0; while touch $n; do n=$((n + 1)); done; exit 1"])
+    assert filled.status is JailStatus.disk
+    assert session.run(["sh", "-c", "exit 3"]).status is JailStatus.exit
+    assert session.run(["sh", "-c", "kill -ABRT $$"]).signal == signal.SIGABRT
+
+
+@jail
+@needs_jails
+def test_what_a_program_dies_of_goes_before_what_it_filled(session: Any) -> None:
+    fill = "import os\ntry: open('/tmp/x', 'wb').write(bytes(9 << 20))\nexcept OSError: os.abort()"
+    result = session.run(["python3", "-c", fill])
+    assert (result.status, result.signal) == (JailStatus.signal, signal.SIGABRT)
+
+
+@jail
+@needs_jails
+def test_less_memory_than_the_session_holds_is_its_own_doing(jails: Any) -> None:
+    with jails.session(Policy(Limits(wall_s=20, disk_mb=64)), START) as session:
+        first = session.run(["head", "-c", "60000000", "/dev/zero"], limits=Limits(output_kb=1))
+        assert session.run(["sh", "-c", "head -c 60000000 /dev/zero > big"]).status is JailStatus.ok
+        result = session.run(["true"], limits=Limits(memory_mb=32))
+        if result.limits == "reduced":
+            pytest.skip("needs a cgroup")
+        assert (result.status, result.exit_code) == (JailStatus.memory, None)
+        assert "exceeds the limit of 32 MiB" in result.detail
+        assert session.healthy()
+        assert out(session, "rm big; echo on") == "on\n"
+        assert session.run(["true"], limits=Limits(memory_mb=32)).status is JailStatus.ok
+        assert first.status is JailStatus.output
+
+
+@jail
+@needs_jails
 def test_an_idle_session_ends_and_says_so(jails: Any) -> None:
     with jails.session(POLICY, START, idle_s=0.3) as session:
         assert out(session, "echo hi") == "hi\n"
@@ -365,7 +399,7 @@ def test_what_no_session_can_run_is_said_and_the_session_goes_on(jails: Any, ses
     for start in ({"../x": b""}, {"a": b"", "a/b": b""}, {"\ud800": b""}):
         with pytest.raises(UsageError):
             jails.session(POLICY, start)
-    for idle_s in (0, -1, 1e9, float("nan")):
+    for idle_s in (0, -1, 1e9, float("nan"), True, "5"):
         with pytest.raises(UsageError, match="idle_s"):
             jails.session(POLICY, idle_s=idle_s)
 
@@ -385,7 +419,7 @@ def test_a_closed_client_ends_its_sessions(variant: str, home: Path) -> None:
         assert sleepers(MARK) == []
         for session in (idle, busy):
             assert not session.healthy()
-            with pytest.raises(UsageError, match="closed"):
+            with pytest.raises(UsageError, match="its client was closed"):
                 session.run(["true"])
         assert jails.live == 0
 

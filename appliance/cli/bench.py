@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from appliance.clean import clean_text
+from appliance.cli.numbers import FiniteRange
 
 
 @click.group(name="bench")
@@ -39,7 +40,7 @@ def jail(launches: int, as_json: bool) -> None:
 )
 @click.option("--rounds", type=click.IntRange(1), default=3, show_default=True, help="Commands in each.")
 @click.option(
-    "--every", type=click.FloatRange(0), default=3.0, show_default=True, help="Seconds from round to round."
+    "--every", type=FiniteRange(0), default=3.0, show_default=True, help="Seconds from round to round."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def sessions(count: int, rounds: int, every: float, as_json: bool) -> None:

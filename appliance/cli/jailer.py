@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from appliance.cli.numbers import FiniteRange
+
 
 @click.command(name="jailer")
 @click.option(
@@ -30,7 +32,7 @@ import click
 )
 @click.option(
     "--grace",
-    type=click.FloatRange(0, 3600),
+    type=FiniteRange(0, 3600),
     default=5.0,
     show_default=True,
     help="Seconds that running jails are given at the end.",
