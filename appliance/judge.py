@@ -25,6 +25,7 @@ from appliance import __version__, audits, values
 from appliance.clean import clean_text
 from appliance.errors import NotFoundError, SandboxError, UsageError
 from appliance.examination import Examination, Finding, Layer, Opener
+from appliance.leash import Leash
 from appliance.manifest import LinkFound, bytes_hash, walk
 from appliance.nouns import MASKED_STATUSES, Signal, Task, Verdict, VerdictStatus
 from appliance.tasks import load_kind
@@ -48,12 +49,16 @@ class Judge:
         """One at a time: the end of one audited jail ends the trace of every other."""
         self._clock = clock
 
-    def judge(self, task: Task, artefacts: Mapping[str, bytes], *, seed: int = 0) -> Verdict:
+    def judge(
+        self, task: Task, artefacts: Mapping[str, bytes], *, seed: int = 0, leash: Leash | None = None
+    ) -> Verdict:
         """The verdict on `artefacts` as a submission for `task`; `seed` draws the order of hidden cases.
 
-        TaskError when the image that the task names is not there.
+        `leash` holds the jails, so that they can be ended: the verdict is worth nothing then. TaskError when the image
+        that the task names is not there.
         """
-        kind, jails = load_kind(task.kind), self._yard.of(task)
+        kind, yard = load_kind(task.kind), self._yard.of(task)
+        jails = leash.around(yard) if leash else yard
         started = self._clock()
         finding = kind.intake(task, artefacts)
         intake_s = self._clock() - started

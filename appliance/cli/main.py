@@ -20,6 +20,7 @@ VERBS: dict[str, str] = {
     "jail": "Run commands in jails; attack them.",
     "jailer": "Serve jails to other processes of this machine.",
     "judge": "Judge a file or folder as a submission for a task.",
+    "metrics": "Print what the queue does, for a metrics collector.",
     "run": "List runs and show their reports.",
     "task": "List, show and check tasks.",
     "train": "Train a model as a recipe says.",

@@ -18,8 +18,9 @@ from appliance.judge import Judge
 from appliance.learn.base import Base
 from appliance.learn.client import Learner
 from appliance.learn.settings import LearnerSettings, LoraSettings
+from appliance.leash import Leash
 from appliance.queue.client import Queue
-from appliance.queue.workers import Workers
+from appliance.queue.workers import JobContext, Workers
 from appliance.sandbox.witness import Witness
 from appliance.training import Plan
 
@@ -87,9 +88,19 @@ def _workers(queue: Queue, desk: Desk, plan: Plan) -> Workers:
     handlers = {
         "attempt": lambda context: desk.make_attempt(context.payload),
         "evaluate": lambda context: desk.make_attempt(context.payload),
-        "judge": lambda context: desk.judge_attempt(context.payload),
+        "judge": lambda context: _judge(desk, context),
     }
     return Workers(queue, handlers, threads)
+
+
+def _judge(desk: Desk, context: JobContext) -> dict[str, Any]:
+    """Judge on a leash: a job that is not wanted any more holds no jail."""
+    leash = Leash()
+    context.on_cancel(leash.cut)
+    try:
+        return desk.judge_attempt(context.payload, leash)
+    finally:
+        context.took(start_s=leash.start_s, teardown_s=leash.teardown_s)
 
 
 class _Teller:
