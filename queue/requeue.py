@@ -1,9 +1,14 @@
-"""Gives a job that ended without a result another chance."""
+"""What an operator does to one job: cancels it, or gives one that ended without a result another chance."""
 
 from __future__ import annotations
 
 from appliance.errors import UsageError
 from appliance.queue.client import Queue
+
+
+def cancel(queue: Queue, id_: str) -> bool:
+    """Cancel a job; False when it had ended already. Raises NotFoundError."""
+    return queue.job(id_).open and queue.cancel(id_)
 
 
 def requeue(queue: Queue, id_: str) -> bool:

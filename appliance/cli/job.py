@@ -78,9 +78,11 @@ def show(job_id: str, as_json: bool) -> None:
 @command.command("cancel")
 @click.argument("job_id", metavar="ID")
 @click.option("--json", "as_json", is_flag=True, help=JSON_HELP)
-def cancel(job_id: str, as_json: bool) -> None:
+def cancel_job(job_id: str, as_json: bool) -> None:
     """Cancel one job. Whoever works on it is told, and what it reports is refused."""
-    changed = _order("job.cancel", job_id, lambda queue: queue.cancel(job_id))
+    from appliance.queue.requeue import cancel
+
+    changed = _order("job.cancel", job_id, lambda queue: cancel(queue, job_id))
     _tell(job_id, "cancelled", changed, as_json, "has ended already")
 
 

@@ -16,10 +16,10 @@ from appliance.config import Origins
 from appliance.daemon import embedded
 from appliance.daemon.book import Book, Wish
 from appliance.daemon.condition import Condition
-from appliance.daemon.service import Service
+from appliance.daemon.service import Hold, Service
 from appliance.errors import ConfigError, UsageError
 from appliance.queue.client import Queue
-from appliance.queue.requeue import requeue
+from appliance.queue.requeue import cancel, requeue
 from appliance.recipe import recipe_from_json
 from appliance.sandbox.seat import Peer
 from appliance.training import check_plan
@@ -47,7 +47,7 @@ class Commands:
             "run.pause": self._pause,
             "run.resume": self._resume,
             "run.stop": self._stop,
-            "job.cancel": lambda args: {"changed": self.queue.cancel(args["job"])},
+            "job.cancel": lambda args: {"changed": cancel(self.queue, args["job"])},
             "job.requeue": lambda args: {"changed": requeue(self.queue, args["job"])},
         }
         object.__setattr__(self, "_verbs", verbs)
@@ -89,8 +89,8 @@ class Commands:
     def _pause(self, args: Args) -> Result:
         run_id = args["run"]
         with self.book.lock:
-            state, hold = self._state(run_id), self.service.hold
-            if hold and hold.run_id == run_id:
+            state, hold = self._look(run_id)
+            if hold:
                 hold.paused = True
                 return _result(run_id, "paused" if hold.held else "pausing", changed=state != "paused")
             if state == "queued":
@@ -102,8 +102,10 @@ class Commands:
     def _resume(self, args: Args) -> Result:
         run_id = args["run"]
         with self.book.lock:
-            state, hold = self._state(run_id), self.service.hold
-            if hold and hold.run_id == run_id:
+            state, hold = self._look(run_id)
+            if hold and hold.stopping:
+                raise UsageError(f"{run_id} is stopping", remedy="try again when it has stopped")
+            if hold:
                 changed, hold.paused = hold.paused, False
                 return _result(run_id, "running", changed=changed)
             if state == "queued":
@@ -116,16 +118,19 @@ class Commands:
     def _stop(self, args: Args) -> Result:
         run_id = args["run"]
         with self.book.lock:
-            state = self._state(run_id)
-            if self.service.stop(run_id, args["now"]):
+            state, hold = self._look(run_id)
+            if hold:
+                self.service.stop(hold, args["now"])
                 return _result(run_id, "stopping", changed=True)
             changed = state in ("queued", "paused")
             if changed:
                 self.book.change(run_id, "stopped")
             return _result(run_id, "stopped" if changed else state, changed=changed)
 
-    def _state(self, run_id: str) -> str:
-        return str(self.book.store.run(run_id)["state"])
+    def _look(self, run_id: str) -> tuple[str, Hold | None]:
+        """The state of a run, and the hold on it when it is going."""
+        state = str(self.book.store.run(run_id)["state"])
+        return state, self.service.going(run_id, state)
 
 
 _MINE = "the daemon's user must be able to read it; move it or change its permissions"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from appliance.daemon.book import Book
-from appliance.daemon.service import Service
+from appliance.daemon.service import GOING, Service
 from appliance.narrate import narrate
 from appliance.queue.client import Queue
 from appliance.reads import Reads
@@ -62,6 +62,8 @@ class Condition:
         if hold is None:
             return None
         row, live = reads.run(hold.run_id), reads.live(hold.run_id)
+        if row["state"] not in GOING:
+            return None
         data = live["data"] if live else {}
         known = {key: data.get(key) for key in ("stage", "step", "updates", "jails")}
         state = "pausing" if hold.paused and not hold.held else row["state"]

@@ -188,7 +188,8 @@ def _work(plan: Plan, gear: Gear, stop: Callable[[], bool]) -> None:
         crew = start_crew(stack, plan, gear, stop)
         restored = checkpoints.newest(plan.folder)
         first = 1
-        if restored is None and journal.store.updates(plan.run_id):
+        # The first update is on record a moment before its checkpoint is.
+        if restored is None and len(journal.store.updates(plan.run_id)) > 1:
             raise IntegrityError(
                 f"{plan.folder}/checkpoints holds no checkpoint, but updates of this run are recorded",
                 remedy="put the checkpoints back, or start a new run",

@@ -30,6 +30,8 @@ RETRY_S = 2.0
 """Between tries to write down what became of a run, on a disk that takes nothing."""
 LEAST_FREE_BYTES = 64 << 20
 """A run is not started on a fuller disk: it would only fail there."""
+GOING = ("running", "paused")
+"""States of a run that has been begun and has not ended."""
 HURRY = signal.SIGUSR1
 
 
@@ -121,16 +123,16 @@ class Service:
         """The line has changed."""
         self._news.set()
 
-    def stop(self, run_id: str, now: bool) -> bool:
-        """Stop the run if it is going; False when it is not."""
+    def going(self, run_id: str, state: str) -> Hold | None:
+        """The hold on a run that is going; one on record as ended (`state`) is only being cleared away."""
         hold = self.hold
-        if hold is None or hold.run_id != run_id:
-            return False
+        return hold if hold and hold.run_id == run_id and state in GOING else None
+
+    def stop(self, hold: Hold, now: bool) -> None:
         hold.stopping = True
         if now:
             hold.hurry = True
             signal.pthread_kill(self._main, HURRY)
-        return True
 
     # signals: they only leave a wish, since the main thread may hold any lock
 
@@ -172,6 +174,7 @@ class Service:
             book = self.book
             reins = embedded.Reins("daemon", self._stop_asked(hold), hold.ending)
             outcome = embedded.carry_out(book.wish_to_resume(hold.run_id), book, reins)
+            self.hold = None
             write_report(book.paths.store, outcome.run_id, outcome.folder)
         finally:
             self._interruptible = False
@@ -207,7 +210,7 @@ class Service:
 
     def _close(self, hold: Hold, state: str, *, in_vain: bool = False, **data: str) -> None:
         """Write down how a run ended, unless that was done where it happened."""
-        if self.book.store.run(hold.run_id)["state"] in ("running", "paused"):
+        if self.book.store.run(hold.run_id)["state"] in GOING:
             self.book.change(hold.run_id, state, in_vain=in_vain, **data)
 
 
