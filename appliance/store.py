@@ -38,17 +38,26 @@ class Store:
     def __init__(self, path: Path, blobs: Path) -> None:
         import sqlite_utils
 
-        from appliance.schema import migrations
+        from appliance.schema import migrations, unknown
 
         self.path, self._blobs, self._lock = path, blobs, threading.RLock()
         with _boundary(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             connection = sqlite3.connect(path, timeout=10, check_same_thread=False)
             self._db: Any = sqlite_utils.Database(connection)
+            self._refuse_newer(unknown(self._db))
             self._db.enable_wal()
             self._db.execute("PRAGMA synchronous = NORMAL")
             migrations.apply(self._db)
         self._last_event = next(iter(self._events("1 ORDER BY seq DESC LIMIT 1")), None)
+
+    def _refuse_newer(self, unknown: Sequence[str]) -> None:
+        if unknown:
+            self._db.close()
+            raise StoreError(
+                f"{self.path}: written by a newer version ({unknown[0]})",
+                remedy="update the appliance, or set APPLIANCE_HOME to another folder",
+            )
 
     def close(self) -> None:
         with self._lock:
@@ -63,13 +72,26 @@ class Store:
     # runs
 
     def add_run(
-        self, run_id: str, *, created: float, seed: int, recipe: Mapping[str, Any], folder: Path
+        self,
+        run_id: str,
+        *,
+        created: float,
+        seed: int,
+        recipe: Mapping[str, Any],
+        folder: Path,
+        state: str = "running",
+        place: int | None = None,
     ) -> None:
-        row = {"id": run_id, "created": created, "state": "running", "seed": seed, "base": ""}
+        """Record a run; `place` is its place in the daemon's line, None when it is in none."""
+        row = {"id": run_id, "created": created, "state": state, "seed": seed, "base": "", "place": place}
         self._insert("runs", row | {"recipe": json.dumps(recipe), "folder": str(folder)})
 
     def set_run(self, run_id: str, **columns: Any) -> None:
-        """Change columns of a run: `state`, `finished` (Unix seconds), `base`."""
+        """Change columns of a run.
+
+        `state`, `finished` (Unix seconds), `base`, `place`, `supervisor` (`train` or `daemon`), `starts` (since
+        the last new update) and `started_at` (updates done when it was started last).
+        """
         with self._writing():
             self._db["runs"].update(run_id, columns)
 

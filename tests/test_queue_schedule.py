@@ -395,7 +395,13 @@ def test_a_gauge_reads_this_machine_and_a_machine_without_psi(tmp_path: Path) ->
     assert 0 < found.memory_share <= 1
     assert 0 <= found.cpu_idle <= 1
     assert 0 < found.disk_bytes < 2**62
-    assert Gauge(tmp_path, proc=tmp_path).read() == Pressure(disk_bytes=found.disk_bytes)
+    without = Gauge(tmp_path, proc=tmp_path).read()
+    assert (without.memory_share, without.memory_stalled, without.cpu_waiting, without.cpu_idle) == (
+        1,
+        0,
+        0,
+        1,
+    )
 
 
 def test_pressure_files_are_read_as_the_kernel_writes_them(tmp_path: Path) -> None:
@@ -407,6 +413,11 @@ def test_pressure_files_are_read_as_the_kernel_writes_them(tmp_path: Path) -> No
     found = Gauge(tmp_path, proc=tmp_path).read()
     assert (found.memory_stalled, found.cpu_waiting, found.memory_share) == (33.25, 71.0, 0.25)
     assert found.closed == "memory: all processes waited for it 33 % of the time"
+
+
+@pytest.mark.parametrize(("mib", "share", "closed"), [(10, 0.5, False), (300, 0.01, False), (10, 0.01, True)])
+def test_a_disk_is_full_by_size_and_by_share(mib: int, share: float, closed: bool) -> None:
+    assert bool(Pressure(disk_bytes=mib * 2**20, disk_share=share).closed) == closed
 
 
 # the file

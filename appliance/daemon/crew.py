@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from appliance.daemon.policy import EnginePolicy
-from appliance.errors import BY_KIND, ApplianceError, EngineError
+from appliance.errors import BY_KIND, ApplianceError, EngineError, StoreError
 from appliance.learn.client import Learner
 from appliance.orders import Order
 from appliance.queue.client import Queue
@@ -18,6 +18,7 @@ from appliance.store import Store
 from appliance.training import Rolled, Stopped
 
 POLL_S = 0.5
+GATE_PATIENCE_S = 20.0
 KEEP_ADAPTERS = 2
 
 
@@ -36,6 +37,8 @@ class EmbeddedCrew:
     incarnation: str
     stop: Callable[[], bool]
     tell: Callable[[dict[str, Any]], None]
+    closed: Callable[[], str] = str
+    """Why no job is started at the moment; empty when they are."""
     step: int = 0
     """The update or evaluation being rolled, for progress."""
 
@@ -102,10 +105,14 @@ class EmbeddedCrew:
 
     def _wait(self, jobs: Sequence[str], stage: str, total: int) -> list[Job]:
         """Wait for jobs, telling progress; a job that failed for good ends the run, which can be resumed."""
+        before, moved = -1, time.monotonic()
         while True:
             self.check_stop()
             found = self.queue.wait(jobs, timeout_s=POLL_S)
             open_jobs = sum(job.open for job in found)
+            if open_jobs != before or any(job.state == "leased" for job in found):
+                before, moved = open_jobs, time.monotonic()
+            self._check_gates(time.monotonic() - moved)
             self.tell(
                 {
                     "stage": stage,
@@ -119,6 +126,14 @@ class EmbeddedCrew:
                 raise _failure(failed)
             if not open_jobs:
                 return found
+
+    def _check_gates(self, idle_s: float) -> None:
+        """Raise StoreError when nothing of a batch has started for long because the machine is full."""
+        if idle_s > GATE_PATIENCE_S and (why := self.closed()):
+            raise StoreError(
+                f"no job was started for {idle_s:.0f} s, {why}",
+                remedy="free disk space or memory; `appliance train --resume RUN` goes on",
+            )
 
 
 def _failure(failed: Sequence[Job]) -> ApplianceError:

@@ -43,7 +43,8 @@ def start_crew(stack: ExitStack, plan: Plan, gear: Gear, stop: Callable[[], bool
     tasks = {task.key: task for task in (*plan.train_tasks, *plan.eval_tasks)}
     lot = Lot(plan.recipe.judge.audit_share, plan.recipe.seed)
     desk = Desk(journal.store, Judge(gear.yard), policy, tasks, crew.submit_judging, lot, Witness)
-    stack.enter_context(_workers(queue, desk, plan))
+    workers = stack.enter_context(_workers(queue, desk, plan))
+    crew.closed = lambda: workers.closed
     # Runs before the workers are joined: an interrupted batch must not be sampled to its end first.
     stack.callback(policy.halt)
     return crew
