@@ -98,6 +98,11 @@ class Reads:
             run_id,
         )
 
+    def audits(self, run_id: str) -> list[Mapping[str, Any]]:
+        """What each audited attempt of a run was found to do: kind of finding to how often."""
+        rows = self._rows("SELECT audit FROM attempts WHERE run_id = ? AND audit IS NOT NULL", run_id)
+        return [parse(row["audit"]) for row in rows]
+
     # what it does now
 
     def live(self, run_id: str) -> Row | None:

@@ -111,7 +111,13 @@ def m003_events(db: Any) -> None:
 
 
 @migrations()
-def m004_supervision(db: Any) -> None:
+def m004_audits(db: Any) -> None:
+    # What an audit found, counted; empty where there was none.
+    db["attempts"].add_column("audit", str)
+
+
+@migrations()
+def m005_supervision(db: Any) -> None:
     """Who carries a run out, and what the daemon must know to go on after its own death."""
     for name, kind in (("supervisor", str), ("place", int), ("starts", int), ("started_at", int)):
         db["runs"].add_column(name, kind)

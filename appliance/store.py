@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from appliance import events, objects
-from appliance.errors import NotFoundError, StoreError
+from appliance.errors import IntegrityError, NotFoundError, StoreError
 from appliance.nouns import Attempt, Event, Verdict
 
 INLINE_TRACE_BYTES = 32 * 1024
@@ -49,7 +49,6 @@ class Store:
             self._db.enable_wal()
             self._db.execute("PRAGMA synchronous = NORMAL")
             migrations.apply(self._db)
-        self._last_event = next(iter(self._events("1 ORDER BY seq DESC LIMIT 1")), None)
 
     def _refuse_newer(self, unknown: Sequence[str]) -> None:
         if unknown:
@@ -181,6 +180,7 @@ class Store:
             "status": verdict.status,
             "reward": verdict.reward,
             "verdict": json.dumps(verdict.to_json()),
+            "audit": None if verdict.audit is None else json.dumps(verdict.audit["found"]),
         }
         with self._writing():
             self._db["attempts"].update(attempt_id, columns)
@@ -223,9 +223,10 @@ class Store:
 
     def append_event(self, time: float, run_id: str, kind: str, actor: int, data: Mapping[str, Any]) -> Event:
         with self._writing():
-            event = events.link(self._last_event, time, run_id, kind, actor, data)
+            # Read, not remembered: what a full disk or an interrupt undid must not be linked to.
+            last = next(self._events("1 ORDER BY seq DESC LIMIT 1"), None)
+            event = events.link(last, time, run_id, kind, actor, data)
             self._db["events"].insert(asdict(event) | {"data": json.dumps(data, sort_keys=True)})
-            self._last_event = event
         return event
 
     def events(self, run_id: str | None = None) -> list[Event]:
@@ -238,7 +239,12 @@ class Store:
 
     def _events(self, where: str, values: Sequence[Any] = ()) -> Iterator[Event]:
         for row in self._rows(f"SELECT * FROM events WHERE {where}", values):
-            yield Event(**(row | {"data": json.loads(row["data"])}))
+            try:
+                yield Event(**(row | {"data": json.loads(row["data"])}))
+            except (ValueError, TypeError):
+                raise IntegrityError(
+                    f"{self.path}: event {row['seq']} cannot be read", remedy="compare with a backup"
+                ) from None
 
     def _insert(self, table: str, row: Mapping[str, Any]) -> None:
         with self._writing():

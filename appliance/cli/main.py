@@ -23,6 +23,7 @@ VERBS: dict[str, str] = {
     "jailer": "Serve jails to other processes of this machine.",
     "job": "List, show, cancel and requeue jobs.",
     "judge": "Judge a file or folder as a submission for a task.",
+    "metrics": "Print what the queue does, for a metrics collector.",
     "run": "Start, steer and list runs; show their reports.",
     "status": "Say what the daemon does.",
     "task": "List, show and check tasks.",

@@ -100,6 +100,35 @@ def summary(run_ids: tuple[str, ...], as_json: bool) -> None:
     click.echo(json.dumps(asdict(found)) if as_json else found.text)
 
 
+@command.command("verify")
+@click.argument("run_id", metavar="[RUN]", required=False)
+@click.option("--json", "as_json", is_flag=True, help=JSON_HELP)
+def verify(run_id: str | None, as_json: bool) -> None:
+    """Recompute the chain of events of this installation, and compare it with the copy in RUN's folder (or in all).
+
+    The exit code is 7 when an event was changed, removed or added afterwards.
+    """
+    from appliance import events
+    from appliance.errors import NotFoundError
+    from appliance.paths import from_environment
+    from appliance.store import Store
+
+    paths = from_environment(os.environ)
+    if not paths.store.exists():
+        raise NotFoundError(f"no store at {paths.store}", remedy="start a run, or set APPLIANCE_HOME")
+    with Store(paths.store, paths.objects) as store:
+        runs = [store.run(run_id)["id"]] if run_id else [row["id"] for row in store.runs()]
+        chain = store.events()
+    count = events.verify(chain)
+    copies = {run: events.compare(chain, paths.runs / run / "events.jsonl") for run in runs}
+    if as_json:
+        click.echo(json.dumps({"ok": True, "events": count, "runs": copies}))
+        return
+    click.echo(
+        f"{count} events, each follows the one before; {sum(copies.values())} also stand in run folders"
+    )
+
+
 # orders to the daemon
 
 

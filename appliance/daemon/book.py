@@ -36,6 +36,8 @@ class Wish:
     recipe: Recipe
     origins: Origins
     resume: str = ""
+    source: str = ""
+    """The file that the recipe came from, for messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +149,7 @@ class Book:
             recipe, origins = recipe_from_json(saved["recipe"], str(path)), Origins(saved["origins"])
         except KeyError as error:
             raise _unreadable(path, error) from None
-        return Wish(recipe, origins, resume=run_id)
+        return Wish(recipe, origins, resume=run_id, source=str(path))
 
     def _last_place(self) -> int:
         return max((row["place"] or 0 for row in self.store.runs()), default=0)

@@ -52,17 +52,22 @@ class EmbeddedCrew:
         made = {key for key, row in known.items() if row["policy_version"] == orders[0].policy_version}
         judged = {key for key in made if known[key]["status"] is not None}
         attempts = self._submit_attempts([order for order in orders if order.attempt_id not in made])
-        judgings = [self.submit_judging(key, orders[0].run_id) for key in sorted(made - judged)]
+        tasks = {order.attempt_id: order.task_key for order in orders}
+        judgings = [
+            self.submit_judging(key, orders[0].run_id, tasks[key])
+            for key in sorted(made - judged)
+            if key in tasks
+        ]
         done = self._wait(attempts, "sample", len(orders))
         sampled = time.monotonic()
         judgings += [job.result["judge_job"] for job in done if job.result]
         self._wait(judgings, "judge", len(orders))
         return Rolled(round(sampled - started, 3), round(time.monotonic() - sampled, 3))
 
-    def submit_judging(self, attempt_id: str, run_id: str) -> str:
+    def submit_judging(self, attempt_id: str, run_id: str, task_key: str) -> str:
         """Queue the judging of a recorded attempt; the same attempt twice is one job."""
         key = f"judge:{attempt_id}@{self.incarnation}"
-        return self.queue.submit("judge", {"attempt_id": attempt_id}, key=key, group=run_id)
+        return self.queue.submit("judge", {"attempt_id": attempt_id}, key=key, group=run_id, label=task_key)
 
     def publish(self, adapter: Path, version: str, peft: Path | None) -> float:
         """Export the learner's weights and attach them; returns the seconds both took.

@@ -13,16 +13,16 @@ from appliance import checkpoints
 from appliance.daemon import lock
 from appliance.daemon.book import Book, Wish, load_wish, save_wish
 from appliance.daemon.gear import Gear
-from appliance.errors import ApplianceError, ConfigError, IntegrityError, SandboxError, StoreError
+from appliance.daemon.means import check_means
+from appliance.errors import ApplianceError, ConfigError, IntegrityError, StoreError
 from appliance.journal import Listener
 from appliance.nouns import Task
 from appliance.paths import Paths
 from appliance.recipe import Recipe
-from appliance.sandbox.client import Jails, JailStatus
-from appliance.sandbox.policy import Policy
 from appliance.store import Store
 from appliance.tasks import load_pack, shipped_packs
 from appliance.training import Plan, Stopped, check_plan, train
+from appliance.yard import Yard
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,20 +73,24 @@ def carry_out(wish: Wish, book: Book, reins: Reins) -> Outcome:
     from appliance.learn.base import prepare
 
     paths, listeners = book.paths, book.listeners
-    tasks = load_tasks(wish.recipe)
-    with Jails(paths, warm=True) as jails:
-        _prove_jails(jails)
+    with _naming(wish.source):
+        tasks = load_tasks(wish.recipe)
+    with Yard(paths, warm=True) as yard:
+        with _naming(wish.source):
+            yard.prove(tasks)
+            check_means(wish.recipe, paths, yard.default)
         source = _find_model(wish.recipe, paths)
         base = prepare(source, paths.bases, lambda text: _tell(listeners, "base.preparing", text=text))
         version = f"{base.architecture}-{base.fingerprint[:12]}"
-        plan = _open_run(wish, book, tasks, version, reins.supervisor)
+        with _naming(wish.source):
+            plan = _open_run(wish, book, tasks, version, reins.supervisor)
         journal = book.journal(plan.run_id)
         try:
             with _closing_run(book, plan.run_id, reins):
                 if not book.store.updates(plan.run_id):
                     digest = wish.recipe.hash
                     journal.event("run.started", recipe_hash=digest, seed=wish.recipe.seed, base=version)
-                _work(plan, Gear(paths, journal, base, jails), reins.stop)
+                _work(plan, Gear(paths, journal, base, yard), reins.stop)
         except Stopped:
             return Outcome(plan.run_id, plan.folder, reins.ending())
         return Outcome(plan.run_id, plan.folder, "finished")
@@ -97,6 +101,15 @@ def _find_model(recipe: Recipe, paths: Paths) -> Path:
     from appliance.starter import starter_model
 
     return starter_model(paths) if recipe.model.gguf == "starter" else Path(recipe.model.gguf)
+
+
+@contextmanager
+def _naming(source: str) -> Iterator[None]:
+    """What is wrong with a recipe is said with its file."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError(f"{source}: {error.message}", remedy=error.remedy) from error
 
 
 def load_tasks(recipe: Recipe) -> tuple[Task, ...]:
@@ -170,13 +183,6 @@ def _closing_run(book: Book, run_id: str, reins: Reins) -> Iterator[None]:
 def _tell(listeners: tuple[Listener, ...], kind: str, **data: Any) -> None:
     for listen in listeners:
         listen(kind, data)
-
-
-def _prove_jails(jails: Jails) -> None:
-    """Run one jail before anything is recorded: SandboxError says what this host lacks."""
-    result = jails.run(["true"], Policy())
-    if result.status != JailStatus.ok:
-        raise SandboxError(f"a jail could not run `true`: {result.detail}", remedy="run `appliance doctor`")
 
 
 def _work(plan: Plan, gear: Gear, stop: Callable[[], bool]) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from appliance.journal import Journal
 from appliance.learn.base import Base
 from appliance.paths import Paths
-from appliance.sandbox.client import Jails
+from appliance.yard import Yard
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,4 +17,4 @@ class Gear:
     paths: Paths
     journal: Journal
     base: Base
-    jails: Jails
+    yard: Yard
