@@ -49,7 +49,6 @@ class Store:
             self._db.enable_wal()
             self._db.execute("PRAGMA synchronous = NORMAL")
             migrations.apply(self._db)
-        self._last_event = next(iter(self._events("1 ORDER BY seq DESC LIMIT 1")), None)
 
     def _refuse_newer(self, unknown: Sequence[str]) -> None:
         if unknown:
@@ -224,9 +223,10 @@ class Store:
 
     def append_event(self, time: float, run_id: str, kind: str, actor: int, data: Mapping[str, Any]) -> Event:
         with self._writing():
-            event = events.link(self._last_event, time, run_id, kind, actor, data)
+            # Read, not remembered: what a full disk or an interrupt undid must not be linked to.
+            last = next(self._events("1 ORDER BY seq DESC LIMIT 1"), None)
+            event = events.link(last, time, run_id, kind, actor, data)
             self._db["events"].insert(asdict(event) | {"data": json.dumps(data, sort_keys=True)})
-            self._last_event = event
         return event
 
     def events(self, run_id: str | None = None) -> list[Event]:

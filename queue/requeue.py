@@ -23,7 +23,7 @@ def requeue(queue: Queue, id_: str) -> bool:
         changed = connection.execute(
             "UPDATE jobs SET state = 'queued', attempts = 0, not_before = 0, deadline = NULL, finished = NULL,"
             " result = NULL, error_kind = '', error = ''"
-            " WHERE seq = ? AND state IN ('failed', 'cancelled', 'expired')",
+            " WHERE seq = ? AND copy_of IS NULL AND state IN ('failed', 'cancelled', 'expired')",
             (int(job.id[1:]),),
         ).rowcount
     if not changed and not queue.job(id_).open:

@@ -135,7 +135,7 @@ def test_two_hundred_connections_keep_nobody_out(path: Path) -> None:
 
 
 def test_a_client_that_leaves_in_the_middle_is_no_trouble(path: Path) -> None:
-    for _ in range(50):
+    for _ in range(300):
         line(path, question(verb="status")).close()
     answered_quickly(path)
 

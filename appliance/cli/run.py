@@ -102,9 +102,7 @@ def summary(run_ids: tuple[str, ...], as_json: bool) -> None:
 
 @command.command("verify")
 @click.argument("run_id", metavar="[RUN]", required=False)
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON object on stdout and nothing else there."
-)
+@click.option("--json", "as_json", is_flag=True, help=JSON_HELP)
 def verify(run_id: str | None, as_json: bool) -> None:
     """Recompute the chain of events of this installation, and compare it with the copy in RUN's folder (or in all).
 

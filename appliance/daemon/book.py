@@ -149,7 +149,7 @@ class Book:
             recipe, origins = recipe_from_json(saved["recipe"], str(path)), Origins(saved["origins"])
         except KeyError as error:
             raise _unreadable(path, error) from None
-        return Wish(recipe, origins, resume=run_id, source=str(self.folder(run_id) / "recipe.json"))
+        return Wish(recipe, origins, resume=run_id, source=str(path))
 
     def _last_place(self) -> int:
         return max((row["place"] or 0 for row in self.store.runs()), default=0)

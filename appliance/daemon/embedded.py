@@ -96,6 +96,13 @@ def carry_out(wish: Wish, book: Book, reins: Reins) -> Outcome:
         return Outcome(plan.run_id, plan.folder, "finished")
 
 
+def _find_model(recipe: Recipe, paths: Paths) -> Path:
+    """The GGUF file of a recipe; the starter model is assembled when it is not there yet."""
+    from appliance.starter import starter_model
+
+    return starter_model(paths) if recipe.model.gguf == "starter" else Path(recipe.model.gguf)
+
+
 @contextmanager
 def _naming(source: str) -> Iterator[None]:
     """What is wrong with a recipe is said with its file."""
@@ -103,13 +110,6 @@ def _naming(source: str) -> Iterator[None]:
         yield
     except ConfigError as error:
         raise ConfigError(f"{source}: {error.message}", remedy=error.remedy) from error
-
-
-def _find_model(recipe: Recipe, paths: Paths) -> Path:
-    """The GGUF file of a recipe; the starter model is assembled when it is not there yet."""
-    from appliance.starter import starter_model
-
-    return starter_model(paths) if recipe.model.gguf == "starter" else Path(recipe.model.gguf)
 
 
 def load_tasks(recipe: Recipe) -> tuple[Task, ...]:

@@ -2,12 +2,14 @@
 
 A client costs a descriptor and a small buffer until its question is whole. It has `PATIENCE_S` for that, and again
 to take its answer. When there are too many, the oldest one without a whole question makes room, of the uid that
-holds the most: who only stalls cannot keep others out. Beyond `MOST_WAITING` questions at work the answer is `busy`.
+holds the most: who only stalls cannot keep others out. When all of them have asked, newcomers wait in the kernel's
+line until one has its answer; a question that only looks, of a client that is gone, costs nothing.
 """
 
 from __future__ import annotations
 
 import os
+import select
 import selectors
 import socket
 import sys
@@ -22,12 +24,10 @@ from typing import Any
 
 from appliance import control
 from appliance.clean import clean_line
-from appliance.errors import ApplianceError, StoreError
+from appliance.errors import ApplianceError
 from appliance.sandbox.seat import Peer, peer_of
 
 MOST_CLIENTS = 64
-MOST_WAITING = 32
-"""Questions that are being answered or wait for a thread."""
 THREADS = 4
 PATIENCE_S = 5.0
 TURN_S = 0.5
@@ -59,7 +59,8 @@ class ControlServer:
         self._answered: list[tuple[_Client, bytes]] = []
         self._lock = threading.Lock()
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="control")
-        self._working = 0
+        self._full = False
+        """Nobody is accepted just now."""
         self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self._stopping = False
         self._thread = threading.Thread(target=self._serve, name="control", daemon=True)
@@ -84,7 +85,8 @@ class ControlServer:
         while True:
             now = time.monotonic()
             if self._stopping and give_up == float("inf"):
-                self._selector.unregister(self._listener)
+                if not self._full:
+                    self._selector.unregister(self._listener)
                 for client in [known for known in self._clients.values() if not known.asked]:
                     self._close(client)
                 give_up = now + PATIENCE_S
@@ -113,22 +115,27 @@ class ControlServer:
         except BlockingIOError:
             return
         except OSError as error:
+            # Out of descriptors, most likely; others must end before there are more.
             _log(f"cannot accept: {error}")
-            self._make_room()
+            if not self._make_room():
+                self._refuse_for_now()
             return
         line.setblocking(False)
-        while len(self._clients) >= MOST_CLIENTS and self._make_room():
-            pass
         client = _Client(line, peer_of(line), time.monotonic() + PATIENCE_S)
-        if len(self._clients) >= MOST_CLIENTS:
-            line.close()
-            return
         self._clients[line.fileno()] = client
         self._selector.register(line, selectors.EVENT_READ)
+        if len(self._clients) > MOST_CLIENTS and not self._make_room(client):
+            self._refuse_for_now()
 
-    def _make_room(self) -> bool:
+    def _refuse_for_now(self) -> None:
+        """Accept nobody until a client is gone; at the next turn if there is none."""
+        if self._clients and not self._full:
+            self._full = True
+            self._selector.unregister(self._listener)
+
+    def _make_room(self, newest: _Client | None = None) -> bool:
         """Drop the oldest client without a whole question, of the uid that has the most of them."""
-        silent = [client for client in self._clients.values() if not client.asked]
+        silent = [known for known in self._clients.values() if not known.asked and known is not newest]
         if not silent:
             return False
         (most, _), *_ = Counter(client.peer.uid for client in silent).most_common(1)
@@ -155,10 +162,6 @@ class ControlServer:
 
     def _take(self, client: _Client, command: control.Command) -> None:
         """Have a thread answer; the connection is not listened to meanwhile."""
-        with self._lock:
-            if self._working >= MOST_WAITING:
-                raise StoreError("the daemon is busy", remedy="try again in a moment")
-            self._working += 1
         client.asked, client.deadline = True, float("inf")
         client.got.clear()
         self._selector.unregister(client.line)
@@ -167,7 +170,8 @@ class ControlServer:
     def _work(self, client: _Client, command: control.Command) -> None:
         """In a thread of the pool."""
         try:
-            reply = control.encode_result(self._answer(command, client.peer))
+            wanted = command.changes or not _gone(client.line)
+            reply = control.encode_result(self._answer(command, client.peer) if wanted else {})
         except ApplianceError as error:
             reply = control.encode_error(error)
         except Exception as error:  # noqa: BLE001
@@ -175,7 +179,6 @@ class ControlServer:
             _log(f"{command.verb} failed: {type(error).__name__}: {error}")
             reply = control.encode_error(ApplianceError(f"{command.verb} failed: {type(error).__name__}"))
         with self._lock:
-            self._working -= 1
             self._answered.append((client, reply))
         with suppress(OSError):
             os.eventfd_write(self._wake, 1)
@@ -214,6 +217,16 @@ class ControlServer:
             self._selector.unregister(client.line)
         self._clients.pop(client.line.fileno(), None)
         client.line.close()
+        if self._full and not self._stopping:
+            self._full = False
+            self._selector.register(self._listener, selectors.EVENT_READ)
+
+
+def _gone(line: socket.socket) -> bool:
+    """Whether the other end is closed."""
+    look = select.poll()
+    look.register(line, 0)
+    return any(events & select.POLLHUP for _, events in look.poll(0))
 
 
 def _body(got: bytearray) -> bytes | None:

@@ -46,8 +46,6 @@ class Hold:
     """It does pause."""
     stopping: bool = False
     """The operator wants it to stop."""
-    draining: bool = False
-    """The daemon wants to end."""
     hurry: bool = False
     """Whoever wants it to stop does not want to wait."""
 
@@ -91,7 +89,7 @@ class Service:
             waiting = self.book.waiting()
             self._complain(_lack(self.book.paths) if waiting else "")
             if waiting and not self.trouble:
-                self.hold = Hold(waiting[0], draining=self.draining)
+                self.hold = Hold(waiting[0])
                 return self.hold
         return None
 
@@ -138,8 +136,8 @@ class Service:
 
     def _drain(self, number: int, frame: FrameType | None) -> None:
         again, self.draining = self.draining, True
-        if hold := self.hold:
-            hold.draining, hold.hurry = True, again
+        if again and (hold := self.hold):
+            hold.hurry = True
             self._interrupt(number, frame)
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
@@ -157,7 +155,8 @@ class Service:
         except KeyboardInterrupt:
             self._close(hold, hold.ending())
         except StoreError as error:
-            self._wait_for_disk(hold, error)
+            self._complain(error.message)
+            self._close(hold, "queued", in_vain=True, error=error.message)
         except ApplianceError as error:
             self._close(hold, "failed", error=str(error), error_kind=error.kind)
         except Exception as error:  # noqa: BLE001
@@ -171,6 +170,8 @@ class Service:
         """The run itself, inside which a quick stop interrupts."""
         try:
             self._interruptible = True
+            if hold.hurry:
+                raise KeyboardInterrupt
             book = self.book
             reins = embedded.Reins("daemon", self._stop_asked(hold), hold.ending)
             outcome = embedded.carry_out(book.wish_to_resume(hold.run_id), book, reins)
@@ -181,13 +182,13 @@ class Service:
 
     def _stop_asked(self, hold: Hold) -> Callable[[], bool]:
         def asked() -> bool:
-            while hold.paused and not (hold.stopping or hold.draining):
+            while hold.paused and not (hold.stopping or self.draining):
                 self._note_pause(hold, True)
                 time.sleep(HELD_S)
                 self.tell("daemon.idle", paused=hold.run_id)
             if not hold.paused:
                 self._note_pause(hold, False)
-            return hold.stopping or hold.draining
+            return hold.stopping or self.draining
 
         return asked
 
@@ -198,20 +199,22 @@ class Service:
         self.book.store.set_run(hold.run_id, state="paused" if held else "running")
         self.book.tell(hold.run_id, "run.paused" if held else "run.continued")
 
-    def _wait_for_disk(self, hold: Hold, error: StoreError) -> None:
-        """Put a run back into the line as soon as that can be written down; at the latest the next daemon does."""
-        self._complain(error.message)
-        while not self.draining:
-            with suppress(StoreError):
-                self._close(hold, "queued", in_vain=True, error=error.message)
+    def _close(self, hold: Hold, state: str, *, in_vain: bool = False, **data: str) -> None:
+        """Write down how a run ended, unless that was done where it happened, as soon as the disk takes it.
+
+        When it takes nothing until we end, the run stays on record as running, and the next daemon puts it back.
+        """
+        while True:
+            try:
+                if self.book.store.run(hold.run_id)["state"] in GOING:
+                    self.book.change(hold.run_id, state, in_vain=in_vain, **data)
+                return
+            except StoreError as error:
+                self._complain(error.message)
+            if self.draining:
                 return
             self.tell("daemon.idle")
             time.sleep(RETRY_S)
-
-    def _close(self, hold: Hold, state: str, *, in_vain: bool = False, **data: str) -> None:
-        """Write down how a run ended, unless that was done where it happened."""
-        if self.book.store.run(hold.run_id)["state"] in GOING:
-            self.book.change(hold.run_id, state, in_vain=in_vain, **data)
 
 
 def _lack(paths: Paths) -> str:
