@@ -84,6 +84,16 @@ def _failed(data: Data) -> str:
     return f"run failed: {data.get('error', 'no reason was recorded')}"
 
 
+def _stall(data: Data) -> str:
+    silent, share = fixed(data.get("seconds"), 0), fixed(data.get("cpu"), 1)
+    held = f"{data.get('process', NOTHING)} (pid {data.get('pid', NOTHING)}) {data.get('doing', NOTHING)}"
+    return f"{data.get('stage', NOTHING)} made no progress for {silent} s: {held}, {share} cores"
+
+
+def _stall_over(data: Data) -> str:
+    return f"{data.get('stage', NOTHING)} goes on after {fixed(data.get('seconds'), 0)} s without progress"
+
+
 LINES: Mapping[str, Callable[[Data], str]] = {
     "base.preparing": lambda data: f"base: {data.get('text', '')}",
     "run.started": _run_started,
@@ -100,4 +110,6 @@ LINES: Mapping[str, Callable[[Data], str]] = {
     "stage": lambda data: f"step {data.get('step', NOTHING)}: {data.get('stage', NOTHING)}",
     "checkpoint.saved": _checkpoint,
     "budget.spent": _budget,
+    "stall": _stall,
+    "stall.over": _stall_over,
 }
