@@ -1,6 +1,6 @@
-"""The Huey side: one Huey queue per class of jobs, on the connection of the queue file.
+"""The Huey side: one Huey queue per pool of threads, on the connection of the queue file.
 
-A Huey message is a ring: "one more job of this class can start". Which job that is gets decided at the claim,
+A Huey message is a ring: "one more job of this pool can start". Which job that is gets decided at the claim,
 from the jobs table. So a message that is lost, doubled or not ours costs nothing but a moment: the sweep rings
 again for jobs that wait. Messages are JSON; a message that is not is dropped, never evaluated.
 
@@ -107,13 +107,13 @@ class SharedStorage(SqliteStorage):  # type: ignore[misc]
 
 
 class Doorbell(Huey):  # type: ignore[misc]
-    """The Huey queue of one class. `on_trouble` hears of a queue file that cannot be read or written."""
+    """The Huey queue of one pool. `on_trouble` hears of a queue file that cannot be read or written."""
 
-    def __init__(self, class_: str, file: QueueFile, on_trouble: Callable[[StoreError], None]) -> None:
+    def __init__(self, pool: str, file: QueueFile, on_trouble: Callable[[StoreError], None]) -> None:
         self.bell = Bell()
         self._on_trouble = on_trouble
         storage = {"storage_class": SharedStorage, "file": file, "bell": self.bell}
-        super().__init__(class_, results=False, serializer=JsonSerializer(), **storage)
+        super().__init__(pool, results=False, serializer=JsonSerializer(), **storage)
         self._registry = NameRegistry()
         self._answer: Callable[[], None] | None = None
         self._ring = self.task(name=TASK_NAME)(self._on_ring)

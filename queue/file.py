@@ -17,55 +17,119 @@ from pathlib import Path
 
 from appliance.errors import StoreError
 
-VERSION = 1
+VERSION = 2
 BUSY_S = 10
 """How long a statement waits for another process's transaction."""
+WAL_PAGES = 8_000
+"""Pages of 4 KiB that may be in the log before they are copied to the file."""
 OLDEST_SQLITE = (3, 37, 0)
 """Older ones know no STRICT tables."""
 
-SCHEMA = (
-    """CREATE TABLE jobs (
-      seq INTEGER PRIMARY KEY AUTOINCREMENT,
-      class TEXT NOT NULL,
-      grp TEXT NOT NULL,
-      key TEXT UNIQUE,
-      state TEXT NOT NULL DEFAULT 'queued'
-        CHECK (state IN ('queued', 'leased', 'done', 'failed', 'cancelled', 'expired')),
-      priority INTEGER NOT NULL,
-      payload TEXT NOT NULL,
-      attempts INTEGER NOT NULL DEFAULT 0,
-      max_attempts INTEGER NOT NULL,
-      not_before REAL NOT NULL DEFAULT 0,
-      deadline REAL,
-      owner TEXT,
-      token INTEGER NOT NULL DEFAULT 0,
-      lease_until REAL,
-      submitted REAL NOT NULL,
-      started REAL,
-      finished REAL,
-      result TEXT,
-      error_kind TEXT NOT NULL DEFAULT '',
-      error TEXT NOT NULL DEFAULT ''
-    ) STRICT""",
-    "CREATE INDEX jobs_queued ON jobs (class, priority DESC, seq) WHERE state = 'queued'",
-    "CREATE INDEX jobs_leased ON jobs (owner) WHERE state = 'leased'",
-    "CREATE INDEX jobs_deadline ON jobs (deadline) WHERE state = 'queued' AND deadline IS NOT NULL",
-    "CREATE INDEX jobs_open_group ON jobs (grp) WHERE state IN ('queued', 'leased')",
-    "CREATE INDEX jobs_state ON jobs (class, state)",
-    """CREATE TABLE job_attempts (
-      seq INTEGER NOT NULL,
-      attempt INTEGER NOT NULL,
-      token INTEGER NOT NULL,
-      owner TEXT NOT NULL,
-      started REAL NOT NULL,
-      finished REAL NOT NULL,
-      outcome TEXT NOT NULL,
-      error_kind TEXT NOT NULL,
-      error TEXT NOT NULL,
-      trace TEXT NOT NULL,
-      PRIMARY KEY (seq, token)
-    ) STRICT, WITHOUT ROWID""",
+LOG_LOSERS = (
+    "INSERT INTO job_attempts SELECT seq, attempts, token, owner, started, NEW.finished, 'cancelled', 'cancelled',"
+    " 'another copy of the job ended first', '' FROM jobs WHERE {} AND state = 'leased'"
 )
+SCHEMA = {
+    1: (
+        """CREATE TABLE jobs (
+          seq INTEGER PRIMARY KEY AUTOINCREMENT,
+          class TEXT NOT NULL,
+          grp TEXT NOT NULL,
+          key TEXT UNIQUE,
+          state TEXT NOT NULL DEFAULT 'queued'
+            CHECK (state IN ('queued', 'leased', 'done', 'failed', 'cancelled', 'expired')),
+          priority INTEGER NOT NULL,
+          payload TEXT NOT NULL,
+          attempts INTEGER NOT NULL DEFAULT 0,
+          max_attempts INTEGER NOT NULL,
+          not_before REAL NOT NULL DEFAULT 0,
+          deadline REAL,
+          owner TEXT,
+          token INTEGER NOT NULL DEFAULT 0,
+          lease_until REAL,
+          submitted REAL NOT NULL,
+          started REAL,
+          finished REAL,
+          result TEXT,
+          error_kind TEXT NOT NULL DEFAULT '',
+          error TEXT NOT NULL DEFAULT ''
+        ) STRICT""",
+        "CREATE INDEX jobs_queued ON jobs (class, priority DESC, seq) WHERE state = 'queued'",
+        "CREATE INDEX jobs_leased ON jobs (owner) WHERE state = 'leased'",
+        "CREATE INDEX jobs_deadline ON jobs (deadline) WHERE state = 'queued' AND deadline IS NOT NULL",
+        "CREATE INDEX jobs_open_group ON jobs (grp) WHERE state IN ('queued', 'leased')",
+        "CREATE INDEX jobs_state ON jobs (class, state)",
+        """CREATE TABLE job_attempts (
+          seq INTEGER NOT NULL,
+          attempt INTEGER NOT NULL,
+          token INTEGER NOT NULL,
+          owner TEXT NOT NULL,
+          started REAL NOT NULL,
+          finished REAL NOT NULL,
+          outcome TEXT NOT NULL,
+          error_kind TEXT NOT NULL,
+          error TEXT NOT NULL,
+          trace TEXT NOT NULL,
+          PRIMARY KEY (seq, token)
+        ) STRICT, WITHOUT ROWID""",
+    ),
+    2: (
+        "ALTER TABLE jobs ADD COLUMN label TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE jobs ADD COLUMN cost REAL NOT NULL DEFAULT 1",
+        "ALTER TABLE jobs ADD COLUMN batch INTEGER NOT NULL DEFAULT 0",
+        "ALTER TABLE jobs ADD COLUMN copy_of INTEGER",
+        "UPDATE jobs SET batch = seq",
+        "DROP INDEX jobs_queued",
+        "CREATE INDEX jobs_queued ON jobs (class, priority DESC, batch, cost DESC, seq) WHERE state = 'queued'",
+        "CREATE INDEX jobs_short ON jobs (class, priority DESC, batch, cost DESC, seq)"
+        " WHERE state = 'queued' AND cost <= 1",
+        "CREATE INDEX jobs_copies ON jobs (copy_of) WHERE copy_of IS NOT NULL",
+        "CREATE INDEX jobs_oldest ON jobs (class, seq) WHERE state = 'queued'",
+        "DROP INDEX jobs_state",
+        """CREATE TABLE classes (
+          class TEXT PRIMARY KEY,
+          queued INTEGER NOT NULL DEFAULT 0,
+          claims INTEGER NOT NULL DEFAULT 0,
+          share REAL NOT NULL DEFAULT 0,
+          tokens REAL NOT NULL DEFAULT 1
+        ) STRICT, WITHOUT ROWID""",
+        "INSERT INTO classes (class) VALUES (''), ('interactive'), ('judge'), ('attempt'), ('evaluate'),"
+        " ('admit'), ('housekeeping')",
+        "UPDATE classes SET queued = (SELECT count(*) FROM jobs"
+        " WHERE jobs.class = classes.class AND state = 'queued')",
+        "CREATE TRIGGER jobs_come AFTER INSERT ON jobs WHEN NEW.state = 'queued' BEGIN"
+        " UPDATE classes SET queued = queued + 1 WHERE class = NEW.class; END",
+        "CREATE TRIGGER jobs_leave AFTER UPDATE OF state ON jobs"
+        " WHEN OLD.state = 'queued' AND NEW.state <> 'queued' BEGIN"
+        " UPDATE classes SET queued = queued - 1 WHERE class = NEW.class; END",
+        "CREATE TRIGGER jobs_return AFTER UPDATE OF state ON jobs"
+        " WHEN OLD.state <> 'queued' AND NEW.state = 'queued' BEGIN"
+        " UPDATE classes SET queued = queued + 1 WHERE class = NEW.class; END",
+        # Of a job and its hedges the first that is done decides: the job takes its result, and the others end.
+        "CREATE TRIGGER jobs_copy_won AFTER UPDATE OF state ON jobs"
+        " WHEN NEW.state = 'done' AND NEW.copy_of IS NOT NULL BEGIN"
+        f" {LOG_LOSERS.format('seq = NEW.copy_of')};"
+        " UPDATE jobs SET state = 'done', finished = NEW.finished, result = NEW.result, error_kind = '', error = ''"
+        " WHERE seq = NEW.copy_of AND state IN ('queued', 'leased'); END",
+        "CREATE TRIGGER jobs_over AFTER UPDATE OF state ON jobs"
+        " WHEN NEW.state NOT IN ('queued', 'leased') AND NEW.copy_of IS NULL BEGIN"
+        f" {LOG_LOSERS.format('copy_of = NEW.seq')};"
+        " UPDATE jobs SET state = 'cancelled', finished = NEW.finished, error_kind = 'cancelled',"
+        " error = 'another copy of the job ended first'"
+        " WHERE copy_of = NEW.seq AND state IN ('queued', 'leased'); END",
+        """CREATE TABLE durations (
+          class TEXT NOT NULL,
+          label TEXT NOT NULL,
+          seconds TEXT NOT NULL,
+          PRIMARY KEY (class, label)
+        ) STRICT, WITHOUT ROWID""",
+    ),
+}
+"""The statements that lead to each version from the one before.
+
+In `classes`: `queued` jobs (kept by triggers, so that no path forgets it), `claims` so far, `share` (the virtual time
+at which the class is next in turn; of '', that of the whole queue), `tokens` (how many hedges it may start).
+"""
 
 
 class QueueFile:
@@ -148,10 +212,10 @@ class QueueFile:
                 f"{self.path}: written by a newer version (schema {found}, this one knows {VERSION})",
                 remedy="update the appliance, or set APPLIANCE_HOME to another folder",
             )
-        if found < VERSION:
-            for statement in SCHEMA:
+        for version in range(found + 1, VERSION + 1):
+            for statement in SCHEMA[version]:
                 connection.execute(statement)
-            connection.execute(f"PRAGMA user_version = {VERSION}")
+            connection.execute(f"PRAGMA user_version = {version}")
 
     @contextmanager
     def _boundary(self) -> Iterator[None]:
@@ -181,6 +245,8 @@ def _connect(path: Path) -> sqlite3.Connection:
         _enter_wal(connection)
         # In WAL mode NORMAL survives every crash of ours; a power cut can undo the last moments, never damage.
         connection.execute("PRAGMA synchronous = NORMAL")
+        # A checkpoint flushes the disk: at the default it would do so for every seventy jobs.
+        connection.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES}")
     except sqlite3.Error:
         connection.close()
         raise

@@ -1,4 +1,4 @@
-"""Jobs: what is to be done, who holds it, how it ended. With `file`, the only place in this room that speaks SQL.
+"""Jobs: what is to be done, who holds it, how it ended. `claims` says which is next.
 
 A job is queued until a worker claims it. A claim raises `attempts` and `token` in one statement; whatever the
 worker reports later counts only while the job is still leased under that token, so a worker that went silent
@@ -18,28 +18,33 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from appliance.errors import NotFoundError, UsageError
+from appliance.queue import estimates
 from appliance.queue.file import QueueFile
-from appliance.queue.records import Claimant, Job, Report, Request, to_json
+from appliance.queue.records import Job, Report, Request, to_json
+
+LOOKED_BACK = 2_000
+"""Attempts that a rate is taken from, at most."""
 
 # submitting
 
 
-def insert(file: QueueFile, request: Request, now: float) -> tuple[str, bool]:
+def insert(
+    connection: sqlite3.Connection, request: Request, batch: int, cost_s: float, now: float
+) -> tuple[str, bool]:
     """Queue a job; return its id and whether it is new. Raises UsageError when its key names another job."""
     payload = to_json(request.payload)
     deadline = None if request.deadline_s is None else now + request.deadline_s
-    with file.write() as connection:
-        row = connection.execute(
-            "INSERT INTO jobs (class, grp, key, priority, payload, max_attempts, deadline, submitted)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING RETURNING seq",
-            (
-                *(request.class_, request.group, request.key, request.priority, payload),
-                *(request.max_attempts, deadline, now),
-            ),
-        ).fetchone()
-        if row:
-            return _to_id(row["seq"]), True
-        known = connection.execute("SELECT * FROM jobs WHERE key = ?", (request.key,)).fetchone()
+    row = connection.execute(
+        "INSERT INTO jobs (class, grp, key, priority, payload, max_attempts, deadline, submitted, label, batch, cost)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING RETURNING seq",
+        (
+            *(request.class_, request.group, request.key, request.priority, payload),
+            *(request.max_attempts, deadline, now, request.label, batch, cost_s),
+        ),
+    ).fetchone()
+    if row:
+        return _to_id(row["seq"]), True
+    known = connection.execute("SELECT * FROM jobs WHERE key = ?", (request.key,)).fetchone()
     if (known["class"], known["payload"]) != (request.class_, payload):
         raise UsageError(
             f"the key {request.key!r} already names another job of class {known['class']}",
@@ -48,21 +53,29 @@ def insert(file: QueueFile, request: Request, now: float) -> tuple[str, bool]:
     return _to_id(known["seq"]), False
 
 
+def next_seq(connection: sqlite3.Connection) -> int:
+    """The number of the next job; also the name of the batch that begins with it."""
+    row = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'jobs'").fetchone()
+    return 1 + (row["seq"] if row else 0)
+
+
+def queued(connection: sqlite3.Connection) -> dict[str, int]:
+    """How many jobs of each class wait."""
+    rows = connection.execute("SELECT class, queued FROM classes WHERE class <> ''")
+    return {row["class"]: row["queued"] for row in rows}
+
+
+def rate(connection: sqlite3.Connection, class_: str, since: float, now: float) -> float:
+    """Jobs of a class that have ended per second since then."""
+    ended = connection.execute(
+        "SELECT count(*) FROM (SELECT job_attempts.finished FROM job_attempts JOIN jobs USING (seq)"
+        " WHERE class = ? ORDER BY seq DESC LIMIT ?) WHERE finished > ?",
+        (class_, LOOKED_BACK, since),
+    ).fetchone()[0]
+    return float(ended / max(now - since, 1e-9))
+
+
 # working
-
-
-def claim(file: QueueFile, class_: str, claimant: Claimant) -> Job | None:
-    """Lease the first job of a class that is due, or return None. Jobs past their deadline expire instead."""
-    with file.write() as connection:
-        _expire(connection, claimant.now)
-        row = connection.execute(
-            "UPDATE jobs SET state = 'leased', attempts = attempts + 1, token = token + 1,"
-            " owner = ?, started = ?, lease_until = ? WHERE seq = ("
-            "SELECT seq FROM jobs WHERE class = ? AND state = 'queued' AND not_before <= ?"
-            " ORDER BY priority DESC, seq LIMIT 1) RETURNING *",
-            (claimant.owner, claimant.now, claimant.lease_until, class_, claimant.now),
-        ).fetchone()
-    return _to_job(row) if row else None
 
 
 def finish(file: QueueFile, job: Job, report: Report, now: float) -> bool:
@@ -81,6 +94,8 @@ def finish(file: QueueFile, job: Job, report: Report, now: float) -> bool:
         ).rowcount
         if changed:
             _log(connection, job, report, now)
+            if report.ending == "done":
+                estimates.learn(connection, job, report)
     return bool(changed)
 
 
@@ -114,13 +129,14 @@ def expire(file: QueueFile, now: float) -> int:
     if not late:
         return 0
     with file.write() as connection:
-        return _expire(connection, now)
+        return expire_late(connection, now)
 
 
 _LATE = "state = 'queued' AND deadline IS NOT NULL AND deadline <= ?"
 
 
-def _expire(connection: sqlite3.Connection, now: float) -> int:
+def expire_late(connection: sqlite3.Connection, now: float) -> int:
+    """The same within a transaction."""
     return connection.execute(
         "UPDATE jobs SET state = 'expired', finished = ?, error_kind = 'deadline',"
         f" error = 'not started before its deadline' WHERE {_LATE}",
@@ -143,11 +159,15 @@ def leased(file: QueueFile, dead: Sequence[str], monotonic: float) -> list[Job]:
             " AND (lease_until < ? OR owner IN (SELECT value FROM json_each(?))) ORDER BY seq",
             (monotonic, json.dumps(list(dead))),
         ).fetchall()
-    return [_to_job(row) for row in rows]
+    return [to_job(row) for row in rows]
 
 
-def due(file: QueueFile, class_: str, now: float, at_most: int) -> int:
-    """How many jobs of a class could be claimed now, counted up to `at_most`."""
+def due(file: QueueFile, classes: Sequence[str], now: float, at_most: int) -> int:
+    """How many jobs of these classes could be claimed now, counted up to `at_most` of each."""
+    return sum(_due(file, class_, now, at_most) for class_ in classes)
+
+
+def _due(file: QueueFile, class_: str, now: float, at_most: int) -> int:
     with file.read() as connection:
         return int(
             connection.execute(
@@ -161,17 +181,18 @@ def due(file: QueueFile, class_: str, now: float, at_most: int) -> int:
 # cancelling
 
 
-def cancel(file: QueueFile, now: float, *, id_: str = "", group: str = "") -> int:
-    """Cancel one job or every open job of a group; return how many were open.
+def cancel(file: QueueFile, now: float, *, ids: Sequence[str] = (), group: str = "") -> int:
+    """Cancel these jobs or every open job of a group; return how many were open.
 
     A worker that holds one is told by its heartbeat, and its report is refused.
     """
-    which, value = ("seq = ?", _to_seq(id_)) if id_ else ("grp = ?", group)
+    value = json.dumps([_to_seq(id_) for id_ in ids]) if ids else group
+    which = "seq IN (SELECT value FROM json_each(?))" if ids else "grp = ?"
     with file.write() as connection:
         rows = connection.execute(
             f"SELECT * FROM jobs WHERE {which} AND state IN ('queued', 'leased')", (value,)
         ).fetchall()
-        for job in map(_to_job, rows):
+        for job in map(to_job, rows):
             if job.state == "leased":
                 _log(connection, job, Report("cancelled", "cancelled"), now)
         connection.execute(
@@ -192,7 +213,7 @@ def load(file: QueueFile, ids: Sequence[str]) -> list[Job]:
         rows = connection.execute(
             "SELECT * FROM jobs WHERE seq IN (SELECT value FROM json_each(?))", (json.dumps(wanted),)
         ).fetchall()
-    found = {row["seq"]: _to_job(row) for row in rows}
+    found = {row["seq"]: to_job(row) for row in rows}
     if missing := [seq for seq in wanted if seq not in found]:
         raise NotFoundError(f"no job {_to_id(missing[0])}", remedy="see the queued and recent jobs")
     return [found[seq] for seq in wanted]
@@ -218,7 +239,7 @@ def select(file: QueueFile, filters: Mapping[str, str], limit: int) -> list[Job]
         rows = connection.execute(
             f"SELECT * FROM jobs WHERE {where} ORDER BY seq DESC LIMIT ?", (*filters.values(), limit)
         ).fetchall()
-    return [_to_job(row) for row in rows]
+    return [to_job(row) for row in rows]
 
 
 def counts(file: QueueFile) -> dict[str, dict[str, int]]:
@@ -275,7 +296,7 @@ def _to_seq(id_: str) -> int:
     return int(id_[1:])
 
 
-def _to_job(row: sqlite3.Row) -> Job:
+def to_job(row: sqlite3.Row) -> Job:
     return Job(
         id=_to_id(row["seq"]),
         class_=row["class"],
@@ -296,4 +317,7 @@ def _to_job(row: sqlite3.Row) -> Job:
         result=None if row["result"] is None else json.loads(row["result"]),
         error_kind=row["error_kind"],
         error=row["error"],
+        label=row["label"],
+        cost_s=row["cost"],
+        copy_of=None if row["copy_of"] is None else _to_id(row["copy_of"]),
     )

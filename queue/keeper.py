@@ -2,7 +2,8 @@
 
 It runs in a thread of its own, never in one that does the work, so a handler that computes for an hour keeps
 its lease and a process that hangs as a whole loses it. A sweep gives void leases back (with a back-off, or for
-good after the last attempt), closes jobs past their deadline and rings for jobs that wait without a ring.
+good after the last attempt), closes jobs past their deadline, copies jobs that are late (`hedges`), fits the number of
+slots to the pressure on the machine, and rings for jobs that wait without a ring.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from appliance.errors import StoreError
-from appliance.queue import jobs
-from appliance.queue.app import EmbeddedConsumer
+from appliance.queue import estimates, hedges, jobs
+from appliance.queue.app import Doorbell, EmbeddedConsumer
 from appliance.queue.client import Queue
 from appliance.queue.incarnation import is_dead
+from appliance.queue.pressure import Gauge, Pressure, Slots
 from appliance.queue.records import Job, Report
 
 HEALTH_S = 10.0
@@ -24,10 +26,24 @@ _log = logging.getLogger("appliance.queue")
 
 
 @dataclass(frozen=True, slots=True)
+class Lane:
+    """A pool of this process: its consumer, the classes it works on, its slots."""
+
+    consumer: EmbeddedConsumer
+    classes: Sequence[str]
+    slots: Slots
+
+    @property
+    def doorbell(self) -> Doorbell:
+        doorbell: Doorbell = self.consumer.huey
+        return doorbell
+
+
+@dataclass(frozen=True, slots=True)
 class Pace:
     """How often the keeper does what, in seconds."""
 
-    poll_s: float = 0.05
+    poll_s: float = 0.012
     """Looks for rings from other processes."""
     sweep_s: float = 0.5
     beat_s: float = 5.0
@@ -73,12 +89,16 @@ class Keeper:
         self,
         queue: Queue,
         leases: Leases,
-        consumers: Sequence[EmbeddedConsumer],
+        lanes: Sequence[Lane],
+        gauge: Gauge,
         owner: str,
         pace: Pace,
         random: Callable[[], float],
     ) -> None:
-        self._queue, self._leases, self._consumers = queue, leases, consumers
+        self._queue, self._leases, self._lanes, self._gauge = queue, leases, lanes, gauge
+        self.pressure = Pressure()
+        self.beaten = queue.monotonic()
+        """When the leases were last renewed, by the monotonic clock."""
         self._owner, self._pace, self._random = owner, pace, random
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="queue-keeper", daemon=True)
@@ -115,6 +135,7 @@ class Keeper:
 
     def _beat(self) -> None:
         held = [job for job, _ in self._leases.all()]
+        self.beaten = self._queue.monotonic()
         if held:
             until = self._queue.monotonic() + self._pace.lease_s
             jobs.renew(self._queue.file, held, until)
@@ -124,6 +145,8 @@ class Keeper:
         self._give_back()
         if jobs.expire(self._queue.file, self._queue.clock()):
             self._queue.tell_finished()
+        self._hedge()
+        self._adapt()
         self._ring_again()
         self._listen()
 
@@ -152,19 +175,34 @@ class Keeper:
         later = now + self._pace.backoff(job.attempts, self._random)
         return Report("lost", "queued", later, error_kind="lost", error=why)
 
+    def _hedge(self) -> None:
+        for lane in self._lanes:
+            for class_ in estimates.HEDGED.intersection(lane.classes):
+                hedges.hedge(self._queue.file, class_, self._queue.clock())
+
+    def _adapt(self) -> None:
+        before, self.pressure = self.pressure, self._gauge.read()
+        if self.pressure.closed != before.closed:
+            _log.warning("starting jobs: %s", self.pressure.closed or "all may start again")
+        for lane in self._lanes:
+            lane.slots.adapt(self.pressure, wanted=self._due(lane, 1) > 0)
+
+    def _due(self, lane: Lane, at_most: int) -> int:
+        return jobs.due(self._queue.file, lane.classes, self._queue.clock(), at_most)
+
     def _ring_again(self) -> None:
         """Write the messages that are missing: their job became due just now, or they were lost."""
-        for consumer in self._consumers:
-            doorbell = consumer.huey
-            due = jobs.due(self._queue.file, doorbell.name, self._queue.clock(), consumer.workers)
-            for _ in range(due - doorbell.waiting()):
-                doorbell.post()
+        for lane in self._lanes:
+            room = lane.slots.limit - lane.slots.running
+            due = min(room, self._due(lane, room)) if room > 0 else 0
+            for _ in range(due - lane.doorbell.waiting()):
+                lane.doorbell.post()
 
     def _listen(self) -> None:
-        for consumer in self._consumers:
-            consumer.huey.bell.expect(consumer.huey.waiting())
+        for lane in self._lanes:
+            lane.doorbell.bell.expect(lane.doorbell.waiting())
 
     def _replace_dead_threads(self) -> None:
-        for consumer in self._consumers:
-            if not consumer.stop_flag.is_set():
-                consumer.check_worker_health()
+        for lane in self._lanes:
+            if not lane.consumer.stop_flag.is_set():
+                lane.consumer.check_worker_health()

@@ -7,10 +7,44 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from appliance.errors import UsageError
+from appliance.errors import StoreError, UsageError
 
 CLASSES = ("interactive", "judge", "attempt", "evaluate", "admit", "housekeeping")
 """The classes of jobs, the most urgent first; each has its own Huey queue and its own threads."""
+
+POOLS = {
+    "interactive": "jails",
+    "judge": "jails",
+    "admit": "jails",
+    "housekeeping": "jails",
+    "attempt": "model",
+    "evaluate": "model",
+}
+"""Which threads work on a class: those that keep the cores busy with jails, or those that wait for the model. The
+classes of a pool share its threads by weight."""
+
+WEIGHTS = {
+    "interactive": 8.0,
+    "judge": 4.0,
+    "attempt": 4.0,
+    "evaluate": 2.0,
+    "admit": 1.0,
+    "housekeeping": 0.5,
+}
+"""Shares of a pool, in estimated CPU seconds, while several of its classes have jobs waiting."""
+
+DEPTHS = {
+    "interactive": 1_000,
+    "judge": 100_000,
+    "attempt": 100_000,
+    "evaluate": 100_000,
+    "admit": 20_000,
+    "housekeeping": 1_000,
+}
+"""How many jobs of a class may wait; more are refused, with how long to wait."""
+
+SHORT_S = 1.0
+"""A job of at most this cost may use the reserved slots. The index `jobs_short` knows the number too."""
 
 JobState = Literal["queued", "leased", "done", "failed", "cancelled", "expired"]
 OPEN_STATES: frozenset[str] = frozenset({"queued", "leased"})
@@ -20,6 +54,16 @@ Ending = Literal["done", "failed", "retried", "lost", "released", "cancelled"]
 
 MAX_JSON_BYTES = 16 * 1024 * 1024
 """Largest payload or result. Anything larger belongs in `objects/`, with its hash here."""
+
+
+class Busy(StoreError):
+    """A submission refused because too much of its class waits; `retry_after_s` says when there will be room."""
+
+    def __init__(self, class_: str, queued: int, retry_after_s: float) -> None:
+        super().__init__(
+            f"{queued} jobs of class {class_} wait already", remedy=f"submit again in {retry_after_s:.0f} s"
+        )
+        self.retry_after_s = retry_after_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +79,11 @@ class Request:
     deadline_s: float | None = None
     """A job not started this many seconds after its submission expires."""
     max_attempts: int = 3
+    label: str = ""
+    """Jobs of one class and label take about as long as each other, as those that judge one task do. Of a submission,
+    those expected to take longest start first."""
+    cost_s: float | None = None
+    """CPU seconds it will take; by default what jobs of its label took before, else `SHORT_S`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +109,10 @@ class Job:
     result: dict[str, Any] | None
     error_kind: str
     error: str
+    label: str = ""
+    cost_s: float = SHORT_S
+    copy_of: str | None = None
+    """The job that this one is a hedge for."""
 
     @property
     def open(self) -> bool:
@@ -86,6 +139,10 @@ class Report:
     error_kind: str = ""
     error: str = ""
     trace: str = ""
+    seconds: float = 0.0
+    """How long it took."""
+    cost_s: float | None = None
+    """CPU seconds it took; None: not known, taken to be `seconds`."""
 
 
 def to_json(value: Mapping[str, Any]) -> str:

@@ -13,26 +13,30 @@ No signal handler is installed.
 from __future__ import annotations
 
 import logging
+import os
 import random as random_module
 import threading
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from appliance.clean import clean_text
 from appliance.errors import ApplianceError, EngineError, SandboxError, StoreError, UsageError
-from appliance.queue import jobs
-from appliance.queue.app import EmbeddedConsumer
+from appliance.queue import claims, jobs
+from appliance.queue.app import Doorbell
 from appliance.queue.client import Queue
 from appliance.queue.incarnation import this_process
-from appliance.queue.keeper import PACE, Keeper, Leases, Pace
-from appliance.queue.records import Claimant, Job, Report, to_json
+from appliance.queue.keeper import PACE, Keeper, Lane, Leases, Pace
+from appliance.queue.pressure import Gauge, Slots
+from appliance.queue.records import POOLS, Claimant, Job, Report, to_json
 
 INFRASTRUCTURE = (SandboxError, EngineError)
 DRAIN_S = 60.0
 RETRY_S = 1.0
 """Between tries to record a result that the disk does not take."""
+RESERVED = 1
+"""Slots of a pool that only short jobs may use, where it has more than one."""
 ERROR_CHARS, TRACE_CHARS = 2_000, 8_000
 _log = logging.getLogger("appliance.queue")
 
@@ -49,11 +53,16 @@ class JobContext:
     deadline: float | None
     """Unix seconds; the job was claimed before it."""
     _lost: threading.Event = field(default_factory=threading.Event, repr=False)
+    _costs: list[float] = field(default_factory=list, repr=False)
 
     @property
     def cancelled(self) -> bool:
         """Whether the job was cancelled or taken over: whatever the handler returns now is refused."""
         return self._lost.is_set()
+
+    def spent(self, cpu_s: float) -> None:
+        """Tell what the job cost in CPU seconds, where that is not the time it took; adds up."""
+        self._costs.append(cpu_s)
 
 
 Handler = Callable[[JobContext], Mapping[str, Any] | None]
@@ -70,17 +79,19 @@ class Workers:
         *,
         pace: Pace = PACE,
         random: Callable[[], float] = random_module.random,
+        gauge: Gauge | None = None,
     ) -> None:
-        if wrong := [
-            name for name in {*handlers, *threads} if threads.get(name, 0) < 1 or name not in handlers
-        ]:
-            raise UsageError(f"class {wrong[0]!r} needs a handler and a thread", remedy="give it both")
+        """`handlers` by class; `threads` by pool: how many jobs may run at once when the machine has room."""
+        pools = {POOLS[name] for name in handlers}
+        if wrong := sorted(pools ^ threads.keys()) or [name for name, count in threads.items() if count < 1]:
+            raise UsageError(f"pool {wrong[0]!r} needs a handler and a thread", remedy="give it both")
         self._queue, self._handlers, self._threads = queue, dict(handlers), dict(threads)
         self._pace, self._random = pace, random
+        self._gauge = gauge or Gauge(queue.file.path.parent)
         self._owner = this_process()
         self._leases = Leases()
         self._stopping = threading.Event()
-        self._consumers: Sequence[EmbeddedConsumer] = ()
+        self._lanes: Sequence[Lane] = ()
         self._keeper: Keeper | None = None
 
     def __enter__(self) -> Workers:
@@ -93,12 +104,29 @@ class Workers:
     def start(self) -> None:
         """Check the queue file, take back what dead processes held, and begin. Raises StoreError."""
         self._queue.file.check()
-        self._consumers = [self._consumer(name, count) for name, count in self._threads.items()]
-        keeper = Keeper(self._queue, self._leases, self._consumers, self._owner, self._pace, self._random)
+        self._lanes = [self._lane(name, count) for name, count in self._threads.items()]
+        keeper = Keeper(
+            self._queue, self._leases, self._lanes, self._gauge, self._owner, self._pace, self._random
+        )
         keeper.start()
         self._keeper = keeper
-        for consumer in self._consumers:
-            consumer.start()
+        for lane in self._lanes:
+            lane.consumer.start()
+
+    @property
+    def beaten(self) -> float:
+        """When the keeper last renewed the leases, by the queue's monotonic clock; 0 while it does not run."""
+        return self._keeper.beaten if self._keeper else 0.0
+
+    @property
+    def slots(self) -> dict[str, tuple[int, int]]:
+        """Of each pool: jobs that run, and how many may at the moment."""
+        return {POOLS[lane.classes[0]]: (lane.slots.running, lane.slots.limit) for lane in self._lanes}
+
+    @property
+    def closed(self) -> str:
+        """Why only interactive jobs start at the moment; empty when all do."""
+        return self._keeper.pressure.closed if self._keeper else ""
 
     def stop(self, drain: bool = True, timeout_s: float = DRAIN_S) -> None:
         """Start nothing new; with `drain` let running handlers end first, for at most `timeout_s`.
@@ -108,9 +136,9 @@ class Workers:
         if self._keeper is None:
             return
         self._stopping.set()
-        for consumer in self._consumers:
-            consumer.huey.bell.silence(True)
-            consumer.stop()
+        for lane in self._lanes:
+            lane.doorbell.bell.silence(True)
+            lane.consumer.stop()
         if drain:
             self._join(self._queue.monotonic() + timeout_s)
         self._keeper.stop()
@@ -119,37 +147,67 @@ class Workers:
             self._try_to_record(job, Report("released", "queued"))
             lost.set()
 
-    def _consumer(self, class_: str, threads: int) -> EmbeddedConsumer:
-        return self._queue.doorbell(class_).consumer(threads, lambda: self._answer(class_))
+    def _lane(self, pool: str, threads: int) -> Lane:
+        """Elastic where jobs use the cores; where they wait for the model there is nothing to save."""
+        classes = [name for name in self._handlers if POOLS[name] == pool]
+        doorbell = self._queue.doorbell(pool)
+        elastic = pool == "jails"
+        begin = min(threads, os.cpu_count() or 1) if elastic else threads
+        slots = Slots(
+            threads, begin, reserved=RESERVED if elastic else 0, on_room=lambda: self._ring(doorbell)
+        )
+        lane = Lane(doorbell.consumer(threads, lambda: self._answer(lane)), classes, slots)
+        return lane
+
+    def _ring(self, doorbell: Doorbell) -> None:
+        try:
+            doorbell.post()
+        except StoreError as error:
+            # The next sweep rings again.
+            self._queue.note_trouble(error)
+            return
+        doorbell.bell.ring()
 
     def _join(self, give_up: float) -> None:
-        for consumer in self._consumers:
-            for thread in consumer.threads:
+        for lane in self._lanes:
+            for thread in lane.consumer.threads:
                 thread.join(max(0.0, give_up - self._queue.monotonic()))
 
     # in the threads
 
-    def _answer(self, class_: str) -> None:
-        """What a ring makes a thread do: one job, from claim to report."""
-        job = self._claim(class_)
-        if job is None:
+    def _answer(self, lane: Lane) -> None:
+        """What a ring makes a thread do: one job, from claim to report, when there is a slot for it."""
+        kind = lane.slots.take()
+        if not kind:
             return
+        job = None
+        try:
+            job = self._claim(lane, short=kind == "short")
+            if job:
+                self._work(job)
+        finally:
+            lane.slots.release(used=job is not None, picky=kind == "short")
+
+    def _work(self, job: Job) -> None:
         report = _failed("internal", "the handler ended its thread")
         lost = self._leases.add(job)
+        begun = self._queue.monotonic()
+        context = JobContext(job.id, job.class_, job.payload, job.attempts, job.deadline, lost)
         try:
-            context = JobContext(job.id, class_, job.payload, job.attempts, job.deadline, lost)
             report = self._carry_out(job, context)
         finally:
-            self._record(job, report)
+            cost_s = sum(context._costs) if context._costs else None
+            self._record(job, replace(report, seconds=self._queue.monotonic() - begun, cost_s=cost_s))
             self._leases.drop(job)
 
-    def _claim(self, class_: str) -> Job | None:
-        if self._stopping.is_set():
+    def _claim(self, lane: Lane, *, short: bool) -> Job | None:
+        classes = [name for name in lane.classes if not self.closed or name == "interactive"]
+        if self._stopping.is_set() or not classes:
             return None
         queue = self._queue
         claimant = Claimant(self._owner, queue.clock(), queue.monotonic() + self._pace.lease_s)
         try:
-            return jobs.claim(queue.file, class_, claimant)
+            return claims.claim(queue.file, classes, claimant, short=short)
         except StoreError as error:
             queue.note_trouble(error)
             return None

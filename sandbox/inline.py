@@ -42,6 +42,24 @@ def carry_out(name: str, program: str, words: list[str], flags: set[str]) -> NoR
     finish(run(name, words, take_over(program, words, flags)))
 
 
+def prepare() -> None:
+    """In the zygote: what is the same for every job. `take_over` does the rest."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "appliance"]:
+        del sys.modules[name]
+    sys.path[:] = SEARCHED
+    kept = [os.dup(fd) for fd in range(3)]
+    # Like the descriptors of a job, so that what streams find out about them is true.
+    reading, writing = os.pipe()
+    for fd, like in enumerate((os.memfd_create("stdin"), writing, writing)):
+        os.dup2(like, fd)
+    renew_streams(unbuffered=False)
+    for fd, back in enumerate(kept):
+        os.dup2(back, fd)
+    os.closerange(min(kept), max(kept) + 1)
+    for fd in (reading, writing):
+        os.close(fd)
+
+
 def rehearse() -> None:
     """Take over once for nothing; taking over again is as good as the first time."""
     main = take_over("/usr/bin/python3", ["-c", "pass"], set())
@@ -51,8 +69,6 @@ def rehearse() -> None:
 def take_over(program: str, words: list[str], flags: set[str]) -> ModuleType:
     """Make this process look like a Python that was started for `words`; return its empty main module."""
     main = ModuleType("__main__")
-    for name in [name for name in sys.modules if name.partition(".")[0] == "appliance"]:
-        del sys.modules[name]
     sys.modules["__main__"] = main
     sys.argv = ["-c", *words[2:]] if words[0] == "-c" else words
     main.__dict__.update(__annotations__={}, __builtins__=builtins)
@@ -60,17 +76,18 @@ def take_over(program: str, words: list[str], flags: set[str]) -> ModuleType:
         main.__dict__.update(__file__=words[0], __cached__=None)
     sys.executable = program
     libc.prctl(PR_SET_NAME, os.path.basename(program).encode(), 0, 0, 0)
-    sys.path[:] = SEARCHED
-    renew_streams("u" in flags)
+    if "u" in flags:
+        renew_streams(unbuffered=True)
     if "S" in flags:
         for name in BY_SITE:
             builtins.__dict__.pop(name, None)
+    sys.path[:] = SEARCHED
     if not flags & {"I", "P"}:
         sys.path.insert(0, "" if words[0] == "-c" else os.path.dirname(os.path.abspath(words[0])))
     return main
 
 
-def renew_streams(unbuffered: bool) -> None:
+def renew_streams(*, unbuffered: bool) -> None:
     """The standard streams, on what the jail's descriptors are now."""
     for name, mode, fd, errors in (
         ("stdin", "r", 0, "surrogateescape"),

@@ -6,7 +6,6 @@ every jail in it dies, and each is reported as the host's failure.
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import socket
@@ -21,14 +20,14 @@ from appliance.sandbox import uids
 from appliance.sandbox.cell import Cell, Host, interpreter
 from appliance.sandbox.job import make_job, remove_job, write_files
 from appliance.sandbox.launcher import MESSAGE_BYTES
-from appliance.sandbox.nsjail import CONTROL_FD, JOB, ZYGOTE_IDS, Identity, zygote_arguments
+from appliance.sandbox.nsjail import CONTROL_FD, INSIDE_ID, JOB, ZYGOTE_IDS, Identity, zygote_arguments
 from appliance.sandbox.policy import Limits
 from appliance.sandbox.seccomp import assembled
 
 START_PATIENCE_S = 30.0
 LIMITS = Limits(memory_mb=4096, pids=4096)
 """A guard, no more: the kernel charges a zygote for the namespaces of its jails, over 1 MiB for each that lives."""
-SOURCES = ("init.py", "inline.py", "resident.py", "spawner.py", "zygote.py")
+SOURCES = ("init.py", "inline.py", "namespaces.py", "resident.py", "spawner.py", "zygote.py")
 
 
 class Nest:
@@ -50,17 +49,12 @@ class Nest:
 
     def start(self, cell: Cell, fds: list[int]) -> socket.socket:
         """Fork a jail for `cell`; the Maker of warm cells."""
-        request = {
-            "job": cell.job,
-            "uid": cell.identity.uid - self._first + ZYGOTE_IDS if self._first is not None else 1000,
-            "disk_mb": cell.limits.disk_mb,
-            "inodes": cell.limits.inodes,
-            "session": {"idle_s": cell.shape.idle_s} if cell.shape.idle_s else None,
-        }
+        uid = cell.identity.uid - self._first + ZYGOTE_IDS if self._first is not None else INSIDE_ID
+        limits, idle_s = cell.limits, cell.shape.idle_s
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         joins = cell.leaf.open_joins() if cell.leaf else []
         try:
-            body = json.dumps({**request, "joins": len(joins)}).encode()
+            body = f"{cell.job} {uid} {limits.disk_mb} {limits.inodes} {idle_s} {len(joins)}".encode()
             socket.send_fds(self._control, [body], [theirs.fileno(), *fds, *joins])
             self.made += 1
         except OSError as error:

@@ -75,28 +75,12 @@ def take_private_stage(image: str, stage: str) -> None:
     os.chmod(f"{stage}/0/nsjail", 0o1777)
 
 
-def spawn(request: dict[str, Any], fds: list[int]) -> Child:
-    """Fork one nsjail; whatever goes wrong in the child is written to the jail's log."""
-    line, *child_fds = fds
-    pid = os.fork()
-    if pid == 0:
-        try:
-            place(child_fds)
-            become(request)
-        except OSError as error:
-            os.write(LOG_FD, f"spawner: {error}\n".encode())
-        finally:
-            os._exit(255)
-    for fd in child_fds:
-        os.close(fd)
-    return Child(pid, line, [path.rpartition("/")[0] for path in request["join"]])
-
-
 def place(fds: list[int]) -> None:
     """In the child: descriptors 0 upwards, and no other."""
-    # Copied out of the way first: a source may lie where another belongs.
-    high = [fcntl.fcntl(fd, fcntl.F_DUPFD, OUT_OF_THE_WAY) for fd in fds]
-    for index, fd in enumerate(high):
+    if min(fds) < len(fds):
+        # Copied out of the way first: a source lies where another belongs.
+        fds = [fcntl.fcntl(fd, fcntl.F_DUPFD, OUT_OF_THE_WAY) for fd in fds]
+    for index, fd in enumerate(fds):
         os.dup2(fd, index)
     os.closerange(len(fds), 1 << 16)
 
@@ -115,6 +99,16 @@ def become(request: dict[str, Any]) -> None:
     # A wake-up may come before nsjail has its handler.
     signal.signal(signal.SIGALRM, signal.SIG_IGN)
     os.execve(request["argv"][0], request["argv"], {})
+
+
+def refuse(fds: list[int], reason: bytes) -> None:
+    """A request that cannot be carried out: as if its child had said so and ended."""
+    line, *child_fds = fds
+    with contextlib.suppress(OSError):
+        os.write(child_fds[LOG_FD], reason)
+        os.write(line, str(255 << 8).encode())
+    for fd in fds:
+        os.close(fd)
 
 
 def family(folders: list[str]) -> list[str]:
@@ -171,27 +165,32 @@ class Spawner:
                 elif not self._take_request():
                     return
 
-    def spawn(self, request: dict[str, Any], fds: list[int]) -> Child:
-        return spawn(request, fds)
-
-    def forget(self) -> None:
-        """In a child that lives on as a copy of us: let go of descriptors whose numbers mean something else now."""
-        signal.set_wakeup_fd(-1)
-        for number in (signal.SIGCHLD, signal.SIGINT):
-            signal.signal(number, signal.SIG_DFL)
-        for end in (
-            self._control,
-            self._bell,
-            self._ringer,
-            *(child.line for child in self._children.values()),
-        ):
-            end.detach()
+    def spawn(self, body: bytes, fds: list[int]) -> Child:
+        """Fork one nsjail; whatever goes wrong in the child is written to the jail's log. Raise OSError."""
+        request = json.loads(body)
+        line, *child_fds = fds
+        pid = os.fork()
+        if pid == 0:
+            try:
+                place(child_fds)
+                become(request)
+            except OSError as error:
+                os.write(LOG_FD, f"spawner: {error}\n".encode())
+            finally:
+                os._exit(255)
+        return Child(pid, line, [path.rpartition("/")[0] for path in request["join"]])
 
     def _take_request(self) -> bool:
         body, fds, _, _ = socket.recv_fds(self._control, MESSAGE_BYTES, MAX_FDS)
         if not body:
             return False
-        child = self.spawn(json.loads(body), fds)
+        try:
+            child = self.spawn(body, fds)
+        except OSError as error:
+            refuse(fds, f"cannot fork: {error}\n".encode())
+            return True
+        for fd in fds[1:]:
+            os.close(fd)
         self._children[child.pid] = child
         self._by_line[child.line.fileno()] = child
         self._poll.register(child.line, select.POLLIN)
@@ -222,10 +221,10 @@ class Spawner:
             if pid == 0:
                 return
             if child := self._children.pop(pid, None):
-                self._kill_strays()
+                self.kill_strays()
                 self._bury(child, status)
 
-    def _kill_strays(self) -> None:
+    def kill_strays(self) -> None:
         """What a nsjail left that was killed before its jail was to die with it has become our child."""
         with open("/proc/thread-self/children") as file:
             strays = {int(word) for word in file.read().split()} - self._children.keys()

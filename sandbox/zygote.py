@@ -11,13 +11,15 @@ Requests and lines are the spawner's. Descriptors of a request: the line, then 0
 stderr, log, control, perhaps a channel's two), then one for each cgroup file to join.
 """
 
-# pathlib costs more to import than all the rest.
-# ruff: noqa: PTH102, PTH123
+# pathlib makes more objects for the same.
+# ruff: noqa: PTH116
 
 from __future__ import annotations
 
+import _random
+import _signal  # type: ignore[import-not-found]
+import _socket
 import ctypes
-import fcntl
 import gc
 import os
 import random
@@ -28,21 +30,13 @@ import struct
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from appliance.sandbox import init, inline, resident, spawner
+from appliance.sandbox import init, inline, namespaces, resident, spawner
 
 LOG_FD, CONTROL_FD = 3, 4
-INSIDE_ID = 1000
-MS_NOEXEC = 8
-NEW_CGROUP, OTHER_NAMESPACES = 0x0200_0000, 0x7C02_0000
-"""CLONE_NEWCGROUP after the cgroup is joined, so that the jail is at its root; mnt, uts, ipc, user, pid, net before."""
-PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT = 4, 22, 24, 38, 47
-SECCOMP_MODE_FILTER, PR_CAP_AMBIENT_CLEAR_ALL, CAPABILITY_VERSION_3 = 2, 4, 0x2008_0522
-SYS_CLONE = {"x86_64": 56, "aarch64": 220}
-SIOCGIFFLAGS, SIOCSIFFLAGS, IFF_UP = 0x8913, 0x8914, 1
 LIMITS = {
     "cpu": resource.RLIMIT_CPU,
     "fsize": resource.RLIMIT_FSIZE,
@@ -61,8 +55,6 @@ PRELOADED = (
 )  # fmt: skip
 """What small programs import. Each megabyte costs every fork about 0.2 ms, at its start and its end together."""
 
-libc = spawner.libc
-
 
 class Candidate(BaseException):
     """Unwinds a forked child to the bottom of its stack, where the job's Python takes over."""
@@ -71,59 +63,68 @@ class Candidate(BaseException):
         self.job = name, program, words, flags
 
 
-def checked(result: int, what: str) -> int:
-    if result == -1:
-        raise OSError(ctypes.get_errno(), f"{what}: {os.strerror(ctypes.get_errno())}")
-    return result
-
-
 class Zygote(spawner.Spawner):
     """The spawner's loop, with jails made by forking instead of by nsjail."""
 
-    def __init__(self, control: socket.socket, machine: str, inline: str, program: bytes) -> None:
+    def __init__(self, control: socket.socket, machine: str, interpreter: str, program: bytes) -> None:
         super().__init__(control, os.getppid())
-        self._clone, self._inline = SYS_CLONE[machine], inline
+        self._fork = namespaces.forker(machine)
+        self._same = identity(interpreter) if interpreter else None
         # Held for the life of the process: the kernel copies it from here in every child.
         self._program = ctypes.create_string_buffer(program, len(program))
         self._filter = struct.pack("=H6xQ", len(program) // 8, ctypes.addressof(self._program))
 
-    def spawn(self, request: dict[str, Any], fds: list[int]) -> spawner.Child:
+    def spawn(self, body: bytes, fds: list[int]) -> spawner.Child:
+        """Fork one jail. Without a word through `wait` the child ends by itself."""
+        wanted = namespaces.Wanted.of(body)
         line, *child_fds = fds
         wait, go = os.pipe()
-        # As fork(2), but into new namespaces; the libc is not told, which only matters to its own fork, later.
-        pid = libc.syscall(self._clone, OTHER_NAMESPACES | signal.SIGCHLD, 0, 0, 0, 0)
+        try:
+            pid = self._fork(namespaces.OTHER_NAMESPACES)
+        except OSError:
+            os.close(wait)
+            os.close(go)
+            raise
         if pid == 0:
             os.close(go)
-            self._be_init(request, child_fds, wait)
+            self._be_init(wanted, child_fds, wait)
+        os.close(wait)
         try:
-            checked(pid, "clone")
-            map_ids(pid, request["uid"])
+            namespaces.map_ids(pid, wanted.uid)
             os.write(go, b"g")
         except OSError as error:
-            # Without a word through `wait` the child ends by itself.
             os.write(child_fds[LOG_FD], f"zygote: {error}\n".encode())
-        for fd in (wait, go, *child_fds):
-            os.close(fd)
+        os.close(go)
         return spawner.Child(pid, line, [])
 
-    def _be_init(self, request: dict[str, Any], fds: list[int], wait: int) -> NoReturn:
+    def kill_strays(self) -> None:
+        """There are none: what a jail leaves dies with its process namespace."""
+
+    def _be_init(self, wanted: namespaces.Wanted, fds: list[int], wait: int) -> NoReturn:
         """In the child: build the jail, then serve its order."""
-        kept = len(fds) - request["joins"]
         try:
             if not os.read(wait, 1):
                 os._exit(255)
             spawner.place(fds)
-            self.forget()
-            enter(range(kept, len(fds)))
-            changes = furnish(request)
-            self._shut()
+            forget()
+            namespaces.enter(range(len(fds) - wanted.joins, len(fds)))
+            changes = namespaces.furnish(wanted)
+            namespaces.shut(self._filter)
             os.close(LOG_FD)
         except OSError as error:
             os.write(LOG_FD, f"zygote: {error}\n".encode())
             os._exit(255)
-        if session := request.get("session"):
-            self._attend(changes, session["idle_s"])
-        job = Job(self._inline, lambda: os.close(CONTROL_FD), ahead=True)
+        try:
+            if wanted.idle_s:
+                self._attend(changes, wanted.idle_s)
+            self._serve()
+        except OSError:
+            # The host is gone.
+            os._exit(255)
+
+    def _serve(self) -> NoReturn:
+        """Be the init of one order."""
+        job = Job(self._fork, self._same, lambda: os.close(CONTROL_FD), ahead=True)
         # What the command prints ends with the command; a conversation ends after our report.
         for fd in (0, 1, 2):
             os.close(fd)
@@ -136,36 +137,42 @@ class Zygote(spawner.Spawner):
         """Be the init of a session. Its descriptors stay open from one command to the next."""
         os.set_inheritable(CONTROL_FD, False)
         attendant = resident.Resident(
-            CONTROL_FD, changes, idle_s, lambda message: Job(self._inline, attendant.forget).start(message)
+            CONTROL_FD,
+            changes,
+            idle_s,
+            lambda message: Job(self._fork, self._same, attendant.forget).start(message),
         )
         attendant.serve()
         os._exit(0)
 
-    def _shut(self) -> None:
-        """No capability, no way to one, and no system call that leads out."""
-        checked(libc.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0), "prctl")
-        number = 0
-        while libc.prctl(PR_CAPBSET_DROP, number, 0, 0, 0) == 0:
-            number += 1
-        header, nothing = struct.pack("=Ii", CAPABILITY_VERSION_3, 0), bytes(24)
-        checked(libc.capset(header, nothing), "capset")
-        checked(libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), "prctl")
-        checked(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl")
-        checked(libc.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, self._filter, 0, 0), "seccomp")
+
+def forget() -> None:
+    """In a child: the descriptors that the zygote's signals ring are its own."""
+    signal.set_wakeup_fd(-1)
+    for number in (_signal.SIGCHLD, _signal.SIGINT):
+        _signal.signal(number, _signal.SIG_DFL)
 
 
 class Job:
     """The process that will be the command, forked ahead of its order."""
 
-    def __init__(self, inline: str, begin: Callable[[], None], *, ahead: bool = False) -> None:
-        """`begin`: what the child lets go of. `ahead`: there is time until the order comes."""
-        self._inline = inline
-        self._line, line = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._line.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, init.ORDER_BYTES)
-        self._pid = os.fork()
+    def __init__(
+        self,
+        fork: Callable[[int], int],
+        same: tuple[int, int] | None,
+        begin: Callable[[], None],
+        *,
+        ahead: bool = False,
+    ) -> None:
+        """`same`: device and inode of the program that this process is as good as. `begin`: what the child lets go of.
+        `ahead`: there is time until the order comes."""
+        self._same = same
+        self._line, line = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
+        self._line.setsockopt(_socket.SOL_SOCKET, _socket.SO_SNDBUF, init.ORDER_BYTES)
+        self._pid = fork(0)
         if self._pid == 0:
             os.setsid()
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+            _signal.signal(_signal.SIGINT, _signal.default_int_handler)
             self._line.close()
             begin()
             if ahead:
@@ -190,7 +197,7 @@ class Job:
         adopt(order)
         inline.rehearse()
 
-    def _wait(self, line: socket.socket) -> NoReturn:
+    def _wait(self, line: _socket.socket) -> NoReturn:
         """In the child, which knows no secret and holds nothing but its end of the line."""
         message = line.recv(init.ORDER_BYTES)
         if not message:
@@ -216,8 +223,17 @@ class Job:
         if any(name.startswith(("PYTHON", "LC_", "LD_")) and name not in KEPT for name in order.environment):
             return None
         found = next((path for path in init.candidates(order) if os.access(path, os.X_OK)), "")
-        fits = self._inline and os.path.realpath(found) == self._inline
+        fits = found and self._same and identity(found) == self._same
         return Candidate(name, found, rest, flags) if fits else None
+
+
+def identity(path: str) -> tuple[int, int] | None:
+    """Device and inode of a file; None when there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 KEPT = frozenset({"PYTHONDONTWRITEBYTECODE", "LC_CTYPE"})
@@ -225,71 +241,19 @@ KEPT = frozenset({"PYTHONDONTWRITEBYTECODE", "LC_CTYPE"})
 
 def adopt(order: init.Order) -> None:
     """The order's randomness and variables, in a process that may be looked into from now on."""
-    libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)
-    random.seed(order.seed)
-    os.environ.clear()
-    os.environ.update(order.environment)
-
-
-def map_ids(pid: int, uid: int) -> None:
-    """One id inside: the one that the jail was given."""
-    for name, text in (
-        ("setgroups", "deny"),
-        ("uid_map", f"{INSIDE_ID} {uid} 1"),
-        ("gid_map", f"{INSIDE_ID} {uid} 1"),
-    ):
-        with open(f"/proc/{pid}/{name}", "w") as file:
-            file.write(text)
-
-
-def enter(joins: range) -> None:
-    """Into the cgroup, then into a view of cgroups that begins there, then to the jail's own ids."""
-    for fd in joins:
-        os.write(fd, b"0")
-        os.close(fd)
-    checked(libc.unshare(NEW_CGROUP), "unshare")
-    checked(libc.setresgid(INSIDE_ID, INSIDE_ID, INSIDE_ID), "setresgid")
-    checked(libc.setresuid(INSIDE_ID, INSIDE_ID, INSIDE_ID), "setresuid")
-
-
-def furnish(request: dict[str, Any]) -> int:
-    """The private file systems, the jail's own processes and files, and a loopback that is up.
-
-    For a session /work is an overlay over the job's folder, and the folder of its changes is returned; else -1.
-    """
-    room = f"size={request['disk_mb'] << 20},nr_inodes={request['inodes']}"
-    flags = spawner.MS_NOSUID | spawner.MS_NODEV
-    for path, mode in (("/work", "0700"), ("/tmp", "1777"), ("/dev/shm", "1777")):
-        spawner.mount("none", path, "tmpfs", flags, f"{room},mode={mode}")
-    changes = overlay(f"/job/{request['job']}", flags) if request.get("session") else -1
-    spawner.mount(f"/job/{request['job']}", "/job", "", spawner.MS_BIND)
-    spawner.mount("none", "/proc", "proc", spawner.MS_RDONLY | flags | MS_NOEXEC)
-    raise_loopback()
-    os.chdir("/work")
-    return changes
-
-
-def overlay(lower: str, flags: int) -> int:
-    """Cover /work with an overlay whose upper folder lies on the file system that was there."""
-    for name in ("upper", "overlay"):
-        os.mkdir(f"/work/{name}", 0o700)
-    changes = os.open("/work/upper", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    options = f"lowerdir={lower},upperdir=/work/upper,workdir=/work/overlay,userxattr"
-    spawner.mount("overlay", "/work", "overlay", flags, options)
-    return changes
-
-
-def raise_loopback() -> None:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle:
-        wanted = struct.pack("16sH14x", b"lo", 0)
-        flags = struct.unpack_from("16sH", fcntl.ioctl(handle, SIOCGIFFLAGS, wanted))[1]
-        fcntl.ioctl(handle, SIOCSIFFLAGS, struct.pack("16sH14x", b"lo", flags | IFF_UP))
+    spawner.libc.prctl(namespaces.PR_SET_DUMPABLE, 1, 0, 0, 0)
+    # As good as random.seed(bytes), which hashes them first.
+    _random.Random.seed(random._inst, int.from_bytes(order.seed, "big"))
+    for name in [*os.environ]:
+        del os.environ[name]
+    for name, value in order.environment.items():
+        os.environ[name] = value
 
 
 def execute(order: init.Order) -> int:
     """Replace this process by the command; return the most telling error number when that is refused."""
     for number in init.RESET:
-        signal.signal(number, signal.SIG_DFL)
+        _signal.signal(number, _signal.SIG_DFL)
     refused = 2
     for path in init.candidates(order):
         try:
@@ -306,19 +270,24 @@ def prepare(arguments: list[str]) -> Zygote:
     for name in PRELOADED:
         __import__(name)
     # Its children must be ours to map: their files in /proc are not while they cannot be dumped.
-    checked(libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0), "prctl")
+    namespaces.checked(spawner.libc.prctl(namespaces.PR_SET_DUMPABLE, 1, 0, 0, 0), "prctl")
     program = control.recv(spawner.MESSAGE_BYTES)
+    zygote = Zygote(control, arguments[1], arguments[2], program)
+    inline.prepare()
+    os.environ.clear()
     control.send(b"ready")
     # What is loaded now is shared by every jail: the collector must not touch, and thereby copy, it.
     gc.collect()
     gc.freeze()
-    return Zygote(control, arguments[1], arguments[2], program)
+    return zygote
 
 
 if __name__ == "__main__":
     _candidate: Candidate | None = None
+    # Named, so that it lives: the descriptors of its sockets mean something else in a child.
+    _zygote = prepare(sys.argv[1:])
     try:
-        prepare(sys.argv[1:]).serve()
+        _zygote.serve()
     except Candidate as _found:
         _candidate = _found.with_traceback(None)
     if _candidate is not None:

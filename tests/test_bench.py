@@ -58,3 +58,20 @@ def test_a_launch_that_fails_is_not_ok(tmp_path: Path, monkeypatch: pytest.Monke
 def test_a_spread_is_in_milliseconds() -> None:
     found = spread([Launch(seconds / 1000, True) for seconds in range(1, 102)])
     assert found == {"p50": 51.0, "p95": 96.0, "p99": 100.0, "max": 101.0}
+
+
+def test_the_queue_benchmark_measures_every_figure_it_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from appliance.bench import queue
+
+    monkeypatch.setattr(queue, "LOADS", (100, 2_000))
+    monkeypatch.setattr(queue, "TAIL_JOBS", 100)
+    found = queue.bench(100, lambda text: None, tmp_path)
+    assert set(found["claim_p99_ms"]) == {"100", "2000"}
+    assert all(
+        found[name] > 0 for name in ("submit_per_s", "cycle_per_s", "huey_cycle_per_s", "wakeup_p99_ms")
+    )
+    assert found["fairness_error"] < 0.5
+    assert found["tail_ratio"] < 5, "a straggler of 1 s beside a batch of half a second"
+    assert list(tmp_path.iterdir()) == []

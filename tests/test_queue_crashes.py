@@ -45,7 +45,7 @@ def slow(context):
     os.write(1, f"end {context.job_id}\n".encode())
     return {"by": os.getpid()}
 
-with Queue(Path(path)) as queue, Workers(queue, {"attempt": slow}, {"attempt": threads}, pace=pace):
+with Queue(Path(path)) as queue, Workers(queue, {"attempt": slow}, {"model": threads}, pace=pace):
     sys.stdin.read()
 """
 
@@ -87,7 +87,7 @@ def test_a_worker_killed_in_the_middle_of_its_jobs_loses_none(tmp_path: Path) ->
             process.wait()
         assert started and queue.depth() == {"attempt": 12}
         assert queue.counts()["attempt"] == {"leased": 4, "queued": 8}
-        with Workers(queue, {"attempt": done_by}, {"attempt": 2}, pace=QUICK):
+        with Workers(queue, {"attempt": done_by}, {"model": 2}, pace=QUICK):
             done = queue.wait(ids, LONG_S)
         assert {(job.state, job.result["by"]) for job in done if job.result} == {("done", os.getpid())}
         hit = {line.split()[1] for line in started}
@@ -119,7 +119,7 @@ def test_the_report_of_a_stopped_process_that_comes_back_is_refused(tmp_path: Pa
         (id_,) = [queue.submit("attempt", {})]
         assert announced(ghost, 1) == [f"start {id_}"]
         ghost.send_signal(signal.SIGSTOP)
-        with Workers(queue, {"attempt": done_by}, {"attempt": 1}, pace=QUICK):
+        with Workers(queue, {"attempt": done_by}, {"model": 1}, pace=QUICK):
             (job,) = queue.wait([id_], LONG_S)
         assert job.result == {"by": os.getpid()}
         ghost.send_signal(signal.SIGCONT)
@@ -136,7 +136,7 @@ def test_a_heartbeat_keeps_the_lease_of_a_handler_that_outlasts_it(tmp_path: Pat
     with Queue(path) as queue, worker(path, threads=1, job_s=3, lease_s=1) as process:
         id_ = queue.submit("attempt", {})
         announced(process, 1)
-        with Workers(queue, {"attempt": done_by}, {"attempt": 1}, pace=QUICK):
+        with Workers(queue, {"attempt": done_by}, {"model": 1}, pace=QUICK):
             (job,) = queue.wait([id_], LONG_S)
         assert job.result == {"by": process.pid}
         assert outcomes(queue, id_) == ["done"]
@@ -152,7 +152,7 @@ def test_a_job_that_kills_its_workers_is_put_aside_after_its_last_attempt(tmp_pa
                 process.kill()
                 process.wait()
         harmless = queue.submit("attempt", {})
-        with Workers(queue, {"attempt": done_by}, {"attempt": 1}, pace=QUICK):
+        with Workers(queue, {"attempt": done_by}, {"model": 1}, pace=QUICK):
             put_aside, done = queue.wait([poison, harmless], LONG_S)
         assert (put_aside.state, put_aside.error_kind, put_aside.attempts) == ("failed", "lost", 2)
         assert "attempt 2 of 2" in put_aside.error
@@ -192,7 +192,7 @@ def test_damaged_pages_are_found_before_any_job_starts(tmp_path: Path) -> None:
         stream.write(os.urandom(size // 2))
     runs: list[str] = []
     with pytest.raises(StoreError, match=r"queue\.db") as caught, Queue(path) as queue:
-        Workers(queue, {"attempt": lambda context: runs.append(context.job_id)}, {"attempt": 1}).start()
+        Workers(queue, {"attempt": lambda context: runs.append(context.job_id)}, {"model": 1}).start()
     assert "move the file" in caught.value.remedy
     assert runs == []
 
@@ -201,12 +201,12 @@ FULL_DISK = """
 import json, sys, threading, time
 from pathlib import Path
 from appliance.errors import StoreError
-from appliance.queue import client
+from appliance.queue import client, pressure
 from appliance.queue.client import Queue
 from appliance.queue.keeper import Pace
 from appliance.queue.workers import Workers
 
-folder, client.PATIENCE_S = Path(sys.argv[1]), 0.3
+folder, client.PATIENCE_S, pressure.MIN_DISK_BYTES = Path(sys.argv[1]), 0.3, 0
 started, full, said = threading.Event(), threading.Event(), {}
 
 def handler(context):
@@ -216,7 +216,7 @@ def handler(context):
     return {"x": "r" * 200_000}
 
 pace = Pace(poll_s=0.01, sweep_s=0.03, backoff_s=0.01)
-with Queue(folder / "queue.db") as queue, Workers(queue, {"attempt": handler}, {"attempt": 1}, pace=pace):
+with Queue(folder / "queue.db") as queue, Workers(queue, {"attempt": handler}, {"model": 1}, pace=pace):
     ids = [queue.submit("attempt", {"n": n}) for n in range(3)]
     started.wait(60)
     with (folder / "filler").open("wb", buffering=0) as filler:
@@ -246,7 +246,7 @@ print(json.dumps(said))
 
 def test_a_full_disk_is_named_and_results_are_kept_until_there_is_room(tmp_path: Path) -> None:
     """A small tmpfs in a mount namespace of its own, so that nothing is left mounted."""
-    script = f'mount -t tmpfs -o size=1m none "{tmp_path}" && exec "$@"'
+    script = f'mount -t tmpfs -o size=3m none "{tmp_path}" && exec "$@"'
     namespace = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--map-root-user", "--mount"]
     if not shutil.which("unshare") or subprocess.run([*namespace, "true"], capture_output=True).returncode:
         pytest.skip("this host lets nobody mount a small file system")

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from appliance.errors import NotFoundError, StoreError, UsageError
-from appliance.queue import jobs
+from appliance.queue import claims, jobs
 from appliance.queue.client import Queue
 from appliance.queue.incarnation import is_dead, this_process
 from appliance.queue.keeper import Pace
@@ -47,7 +47,7 @@ def queue(tmp_path: Path, clock: Clock) -> Iterator[Queue]:
 
 
 def claim(queue: Queue, class_: str = "attempt", owner: str = ME) -> Job | None:
-    return jobs.claim(queue.file, class_, Claimant(owner, queue.clock(), queue.monotonic() + 60))
+    return claims.claim(queue.file, [class_], Claimant(owner, queue.clock(), queue.monotonic() + 60))
 
 
 def claimed(queue: Queue, class_: str = "attempt") -> Job:
@@ -106,7 +106,7 @@ def test_a_key_names_one_job_whatever_its_state(queue: Queue) -> None:
     jobs.finish(queue.file, claimed(queue, "judge"), DONE, 1.0)
     assert queue.submit("judge", {"a": 2, "b": 1}, key="k") == first
     assert queue.counts() == {"judge": {"done": 1}}
-    assert queue.doorbell("judge").waiting() == 1, "one ring for one job"
+    assert queue.doorbell("jails").waiting() == 1, "one ring for one job"
 
 
 def test_a_key_used_for_other_work_is_refused_and_nothing_of_the_call_stays(queue: Queue) -> None:
@@ -114,7 +114,7 @@ def test_a_key_used_for_other_work_is_refused_and_nothing_of_the_call_stays(queu
     with pytest.raises(UsageError, match="already names another job"):
         queue.submit_many([Request("judge", {"n": 0}), Request("judge", {"n": 2}, key="k")])
     assert queue.counts() == {"judge": {"queued": 1}}
-    assert queue.doorbell("judge").waiting() == 1
+    assert queue.doorbell("jails").waiting() == 1
 
 
 def test_jobs_without_a_key_are_all_new(queue: Queue) -> None:

@@ -43,7 +43,7 @@ def echo(context: JobContext) -> dict[str, Any]:
 def workers(
     queue: Queue, handler: Callable[[JobContext], Mapping[str, Any] | None], threads: int = 2
 ) -> Workers:
-    return Workers(queue, {"attempt": handler}, {"attempt": threads}, pace=QUICK)
+    return Workers(queue, {"attempt": handler}, {"model": threads}, pace=QUICK)
 
 
 def until(true: Callable[[], bool]) -> None:
@@ -57,7 +57,7 @@ def until(true: Callable[[], bool]) -> None:
 
 
 def test_every_job_is_done_and_its_result_comes_back_in_order(queue: Queue) -> None:
-    with Workers(queue, {"attempt": echo, "judge": echo}, {"attempt": 8, "judge": 2}, pace=QUICK):
+    with Workers(queue, {"attempt": echo, "judge": echo}, {"model": 8, "jails": 2}, pace=QUICK):
         attempts = queue.submit_many([Request("attempt", {"n": n}) for n in range(40)])
         judgings = [queue.submit("judge", {"n": n}) for n in range(40)]
         done = queue.wait(attempts + judgings, LONG_S)
@@ -80,7 +80,7 @@ def test_a_handler_may_submit_and_wait_is_woken_without_polling(queue: Queue) ->
             "judge_job": queue.submit("judge", dict(context.payload), key=f"judge:{context.payload['n']}")
         }
 
-    with Workers(queue, {"attempt": attempt, "judge": echo}, {"attempt": 4, "judge": 1}, pace=QUICK):
+    with Workers(queue, {"attempt": attempt, "judge": echo}, {"model": 4, "jails": 1}, pace=QUICK):
         ids = [queue.submit("attempt", {"n": n}) for n in range(12)]
         judgings = [job.result["judge_job"] for job in queue.wait(ids, LONG_S, poll_s=LONG_S) if job.result]
         assert [job.result for job in queue.wait(judgings, LONG_S, poll_s=LONG_S)] == [
@@ -105,12 +105,12 @@ def test_a_handler_knows_its_job(queue: Queue) -> None:
 
 
 @pytest.mark.parametrize(
-    ("handlers", "threads"), [(["judge"], {}), ([], {"judge": 1}), (["judge"], {"judge": 0})]
+    ("handlers", "threads"), [(["judge"], {}), ([], {"jails": 1}), (["judge"], {"jails": 0})]
 )
 def test_a_class_needs_both_a_handler_and_a_thread(
     queue: Queue, handlers: list[str], threads: dict[str, int]
 ) -> None:
-    with pytest.raises(UsageError, match="judge"):
+    with pytest.raises(UsageError, match="jails"):
         Workers(queue, dict.fromkeys(handlers, echo), threads)
 
 
@@ -300,7 +300,7 @@ def test_messages_vanishing_while_workers_run_lose_no_job(queue: Queue, tmp_path
 def test_rings_too_many_start_nothing(queue: Queue) -> None:
     with queue.file.write():
         for _ in range(50):
-            queue.doorbell("attempt").post()
+            queue.doorbell("model").post()
     runs: list[str] = []
     with workers(queue, lambda context: runs.append(context.job_id)):
         (job,) = queue.wait([queue.submit("attempt", {})], LONG_S)
@@ -377,7 +377,7 @@ def test_no_thread_is_left_behind(queue: Queue) -> None:
 
 def test_a_submission_in_this_process_starts_without_any_polling(queue: Queue) -> None:
     asleep = Pace(poll_s=3600, sweep_s=3600)
-    with Workers(queue, {"attempt": echo}, {"attempt": 2}, pace=asleep):
+    with Workers(queue, {"attempt": echo}, {"model": 2}, pace=asleep):
         for n in range(5):
             assert queue.wait([queue.submit("attempt", {"n": n})], 5)[0].state == "done"
 
@@ -385,7 +385,7 @@ def test_a_submission_in_this_process_starts_without_any_polling(queue: Queue) -
 def test_a_submission_of_another_process_is_heard_between_sweeps(queue: Queue, tmp_path: Path) -> None:
     with (
         Queue(tmp_path / "queue.db") as other,
-        Workers(queue, {"attempt": echo}, {"attempt": 2}, pace=Pace(poll_s=0.01, sweep_s=3600)),
+        Workers(queue, {"attempt": echo}, {"model": 2}, pace=Pace(poll_s=0.01, sweep_s=3600)),
     ):
         for n in range(5):
             assert other.wait([other.submit("attempt", {"n": n})], 5)[0].state == "done"

@@ -50,6 +50,21 @@ def sessions(count: int, rounds: int, every: float, as_json: bool) -> None:
     _show(bench(from_environment(os.environ), count, rounds, every, _say), as_json)
 
 
+@command.command("queue")
+@click.option(
+    "--count", type=click.IntRange(100), default=5000, show_default=True, help="Jobs for each rate."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def queue(count: int, as_json: bool) -> None:
+    """Time the queue beside bare Huey: submissions, life cycles, claims at depth, wake-ups, fairness, a long tail.
+
+    `tail_ratio` is how much longer a batch takes when one judge job in a hundred is fifty times slower at first.
+    """
+    from appliance.bench.queue import bench
+
+    _show(bench(count, _say), as_json)
+
+
 def _say(text: str) -> None:
     click.echo(f"bench: {clean_text(text)}", err=True)
 

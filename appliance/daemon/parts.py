@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -20,7 +21,8 @@ from appliance.queue.client import Queue
 from appliance.queue.workers import Workers
 from appliance.training import Plan
 
-JUDGE_THREADS = 2
+JAIL_THREADS = 2
+"""For each core, the most: how many of them work is the queue's to fit to the load."""
 MAX_ATTEMPT_THREADS = 512
 """A thread waits for each attempt of a batch; a larger batch is worked off in the same order."""
 
@@ -75,13 +77,16 @@ def _workers(queue: Queue, desk: Desk, plan: Plan) -> Workers:
         "attempt": grpo.tasks_per_update * grpo.attempts_per_task,
         "evaluate": len(plan.eval_tasks) * evaluation.attempts,
     }
-    threads = {name: min(size, MAX_ATTEMPT_THREADS) for name, size in batches.items()}
+    threads = {
+        "model": min(max(batches.values()), MAX_ATTEMPT_THREADS),
+        "jails": JAIL_THREADS * (os.cpu_count() or 1),
+    }
     handlers = {
         "attempt": lambda context: desk.make_attempt(context.payload),
         "evaluate": lambda context: desk.make_attempt(context.payload),
         "judge": lambda context: desk.judge_attempt(context.payload),
     }
-    return Workers(queue, handlers, threads | {"judge": JUDGE_THREADS})
+    return Workers(queue, handlers, threads)
 
 
 class _Teller:
