@@ -26,6 +26,7 @@ from appliance.examination import Examination, Finding, Layer
 from appliance.manifest import LinkFound, bytes_hash, walk
 from appliance.nouns import MASKED_STATUSES, Signal, Task, Verdict, VerdictStatus
 from appliance.sandbox.client import Jails
+from appliance.sandbox.remote import RemoteJails
 from appliance.tasks import load_kind
 
 REWARD_STEPS = 20
@@ -40,7 +41,7 @@ _LAYERS: tuple[Layer, ...] = ("intake", "quick", "hidden")
 class Judge:
     """Judges submissions in jails of `jails`; safe to call from many threads."""
 
-    def __init__(self, jails: Jails, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, jails: Jails | RemoteJails, clock: Callable[[], float] = time.monotonic) -> None:
         self._jails = jails
         self._clock = clock
 

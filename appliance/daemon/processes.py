@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-Doing = Literal["computes", "waits", "stopped", "blocked", "gone"]
-"""`blocked`: in a system call that cannot be interrupted, as a rule for a disk or a driver."""
+Doing = Literal["computes", "waits", "stopped", "blocked", "gone", "unseen"]
+"""`unseen`: another user's, and hidden from us. `blocked`: in a system call that cannot be
+interrupted, as a rule for a disk or a driver."""
 
 BROKEN: tuple[Doing, ...] = ("stopped", "blocked", "gone")
 COMPUTES_SHARE = 0.2
 """Of one core, above which a process computes; a thread that polls stays far below."""
 MEASURE_S = 1.0
+UNSEEN = "?"
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -86,6 +88,8 @@ def _finding(holder: Holder, before: tuple[str, float], after: tuple[str, float]
 def _doing(state: str, before: str, cpu: float) -> Doing:
     if state in "ZX":
         return "gone"
+    if state == UNSEEN:
+        return "unseen"
     if state in "Tt":
         return "stopped"
     if cpu >= COMPUTES_SHARE:
@@ -99,7 +103,18 @@ def _read(pid: int) -> tuple[str, float]:
     try:
         return _stat(Path(f"/proc/{pid}/stat"))
     except OSError:
-        return "Z", 0.0
+        return "Z" if not _is_there(pid) else UNSEEN, 0.0
+
+
+def _is_there(pid: int) -> bool:
+    """A process of another user may be there although /proc does not show it."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
 
 
 def _stat(path: Path) -> tuple[str, float]:

@@ -31,6 +31,7 @@ from appliance.manifest import content_hashes
 from appliance.nouns import Task
 from appliance.sandbox.client import Conversation, JailResult, Jails
 from appliance.sandbox.policy import Policy
+from appliance.sandbox.remote import RemoteConversation, RemoteJails
 from appliance.tables import Field, check_table
 
 SOURCE = "solution.py"
@@ -167,7 +168,7 @@ def _bound_names(tree: ast.Module) -> set[str]:
 def examine(
     task: Task,
     artefacts: Mapping[str, bytes],
-    jails: Jails,
+    jails: Jails | RemoteJails,
     seed: int,
     clock: Callable[[], float] = time.monotonic,
 ) -> Examination:
@@ -241,7 +242,9 @@ class _Interview:
         self.failed_load: Finding | None = None
         self.broken: Broken | None = None
 
-    def conduct(self, conversation: Conversation, public: Sequence[Case], hidden: Sequence[Case]) -> None:
+    def conduct(
+        self, conversation: Conversation | RemoteConversation, public: Sequence[Case], hidden: Sequence[Case]
+    ) -> None:
         dialogue = Dialogue(conversation, self._answer_cap, float(self._task.settings["budgets"]["wall_s"]))
         try:
             with self._timed("quick"):
