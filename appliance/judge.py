@@ -84,7 +84,7 @@ class Judge:
         kind = load_kind(task.kind)
         if verdict.masked or kind.intake(task, artefacts):
             return verdict
-        with self._auditing, watch(self._yard.of(task)) as watched:
+        with self._auditing, watch(self._yard.own(task)) as watched:
             examination = self._examine(kind, task, artefacts, watched, seed)
             finding = examination.finding
             if finding and finding.status == "infra":

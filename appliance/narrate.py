@@ -99,6 +99,16 @@ def _control(what: str) -> Callable[[Data], str]:
     return tell
 
 
+def _stall(data: Data) -> str:
+    silent, share = fixed(data.get("seconds"), 0), fixed(data.get("cpu"), 1)
+    held = f"{data.get('process', NOTHING)} (pid {data.get('pid', NOTHING)}) {data.get('doing', NOTHING)}"
+    return f"{data.get('stage', NOTHING)} made no progress for {silent} s: {held}, {share} cores"
+
+
+def _stall_over(data: Data) -> str:
+    return f"{data.get('stage', NOTHING)} goes on after {fixed(data.get('seconds'), 0)} s without progress"
+
+
 LINES: Mapping[str, Callable[[Data], str]] = {
     "base.preparing": lambda data: f"base: {data.get('text', '')}",
     "run.started": _run_started,
@@ -128,4 +138,6 @@ LINES: Mapping[str, Callable[[Data], str]] = {
     "daemon.ready": lambda data: "the daemon is ready",
     "daemon.draining": lambda data: "the daemon ends",
     "daemon.trouble": lambda data: f"the daemon starts nothing: {data.get('why', NOTHING)}",
+    "stall": _stall,
+    "stall.over": _stall_over,
 }

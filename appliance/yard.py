@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 from contextlib import ExitStack
+from pathlib import Path
 from types import TracebackType
 
 from appliance.errors import IntegrityError, NotFoundError, SandboxError, TaskError
@@ -12,23 +13,29 @@ from appliance.nouns import Task
 from appliance.paths import Paths
 from appliance.sandbox.client import Jails, JailStatus
 from appliance.sandbox.policy import Policy
+from appliance.sandbox.remote import RemoteJails
+
+JAILER = "APPLIANCE_JAILER"
+"""The variable that names the socket of a jailer."""
+Hands = Jails | RemoteJails
 
 
 class Yard:
     """Opens each client when it is first asked for, and closes them all at the end; safe to use from many threads."""
 
-    def __init__(self, paths: Paths, *, warm: bool = False) -> None:
-        self._paths, self._warm = paths, warm
+    def __init__(self, paths: Paths, *, warm: bool = False, jailer: str = "") -> None:
+        """`jailer`: the socket of the jailer that starts them; empty: this process does."""
+        self._paths, self._warm, self._jailer = paths, warm, jailer
         self._held = ExitStack()
         self._lock = threading.Lock()
-        self._by_image: dict[str, Jails] = {}
+        self._by_image: dict[str, Hands] = {}
 
     @property
-    def default(self) -> Jails:
+    def default(self) -> Hands:
         """The jails of a task that names no image."""
         return self._client("")
 
-    def of(self, task: Task) -> Jails:
+    def of(self, task: Task) -> Hands:
         """The jails of a task; TaskError when its image is not there, or not what it was."""
         try:
             return self._client(task.image)
@@ -62,6 +69,16 @@ class Yard:
                 remedy="make the image with a Python, for example appliance image build --python FOLDER",
             )
 
+    def own(self, task: Task) -> Jails:
+        """As `of`, for what only jails of this process can do. SandboxError where a jailer starts them."""
+        jails = self.of(task)
+        if isinstance(jails, Jails):
+            return jails
+        raise SandboxError(
+            "a jailer's jails cannot be watched in conversation",
+            remedy=f"do it in a process without {JAILER}",
+        )
+
     @property
     def live(self) -> int:
         """Jails that are running now, of every image."""
@@ -79,12 +96,19 @@ class Yard:
     ) -> None:
         self.close()
 
-    def _client(self, image: str) -> Jails:
+    def _client(self, image: str) -> Hands:
         with self._lock:
             if image not in self._by_image:
-                jails = Jails(self._paths, warm=self._warm, image=image)
-                if image:
-                    # Now, and not with the first jail: what is wrong with an image is then the task's to answer for.
-                    jails.prepare_host()
-                self._by_image[image] = self._held.enter_context(jails)
+                jails = self._new(image)
+                self._held.callback(jails.close)
+                self._by_image[image] = jails
             return self._by_image[image]
+
+    def _new(self, image: str) -> Hands:
+        if self._jailer:
+            return RemoteJails(Path(self._jailer), image=image)
+        jails = Jails(self._paths, warm=self._warm, image=image)
+        if image:
+            # Now, and not with the first jail: what is wrong with an image is then the task's to answer for.
+            jails.prepare_host()
+        return jails

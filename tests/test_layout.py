@@ -26,7 +26,7 @@ SHELL = {"cli", "daemon", "doctor", "bench", "__main__"}
 SUB_ROOMS = {"engine", "learn", "packs", *LINKED_ROOMS}
 
 EVERYTHING = ("core", "engine", "learn", "packs", *LINKED_ROOMS, "shell")
-NUMBERS_CORE = ("appliance.errors", "appliance.frames", "appliance.nouns", "appliance.paths")
+NUMBERS_CORE = tuple(f"appliance.{name}" for name in ("errors", "frames", "nouns", "paths", "stacks"))
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "core": ("packs", *(f"appliance.sandbox.{name}" for name in ("policy", "wire", "client", "remote"))),
     "engine": NUMBERS_CORE,

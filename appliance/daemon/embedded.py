@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -22,7 +23,7 @@ from appliance.recipe import Recipe
 from appliance.store import Store
 from appliance.tasks import load_pack, shipped_packs
 from appliance.training import Plan, Stopped, check_plan, train
-from appliance.yard import Yard
+from appliance.yard import JAILER, Yard
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ def carry_out(wish: Wish, book: Book, reins: Reins) -> Outcome:
     paths, listeners = book.paths, book.listeners
     with _naming(wish.source):
         tasks = load_tasks(wish.recipe)
-    with Yard(paths, warm=True) as yard:
+    with Yard(paths, warm=True, jailer=os.environ.get(JAILER, "")) as yard:
         with _naming(wish.source):
             yard.prove(tasks)
             check_means(wish.recipe, paths, yard.default)

@@ -13,9 +13,10 @@ from appliance.paths import Paths
 from appliance.recipe import Recipe
 from appliance.sandbox.client import Jails, JailStatus
 from appliance.sandbox.policy import Policy
+from appliance.yard import Hands
 
 
-def check_means(recipe: Recipe, paths: Paths, jails: Jails) -> None:
+def check_means(recipe: Recipe, paths: Paths, jails: Hands) -> None:
     """ConfigError for a setting that cannot be had here."""
     machine = Machine(paths, sys.executable)
     if recipe.judge.audit_share:
@@ -26,8 +27,10 @@ def check_means(recipe: Recipe, paths: Paths, jails: Jails) -> None:
         _check_offload(recipe.engine.gpu_layers, machine)
 
 
-def _check_audit(share: float, jails: Jails) -> None:
+def _check_audit(share: float, jails: Hands) -> None:
     what = f"'judge.audit_share' is {share:g}, but"
+    if not isinstance(jails, Jails):
+        raise ConfigError(f"{what} a jailer's jails cannot be watched", remedy="judge.audit_share = 0")
     try:
         result, report = jails.audit(["true"], Policy())
     except SandboxError as error:
