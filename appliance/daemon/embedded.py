@@ -169,7 +169,9 @@ def _closing_run(book: Book, run_id: str, reins: Reins) -> Iterator[None]:
     try:
         yield
     except (Stopped, KeyboardInterrupt):
-        book.change(run_id, reins.ending())
+        state = reins.ending()
+        why = {"why": "the daemon ends"} if state == "queued" else {}
+        book.change(run_id, state, in_vain=False, **why)
         raise
     except ApplianceError as error:
         told = {"error": error.message, "error_kind": error.kind}
