@@ -1,4 +1,4 @@
-"""Asking a process of ours where it is: it writes the stacks of its threads to a file when it gets a signal.
+"""Asking a process of ours where it is: it writes the stack of its main thread to a file when it gets a signal.
 
 The handler is the interpreter's own (faulthandler), in C: it answers while the interpreter's lock is held by native
 code, but not while the process is stopped. Nobody signals a process that has no such handler yet: it would die of it.
@@ -22,7 +22,7 @@ TRIES = 3
 
 
 def answer(env: Mapping[str, str]) -> None:
-    """In a process: answer SIGNAL with the stacks of all threads, appended to the file that `env` names, if any.
+    """In a process: answer SIGNAL with the stack of the thread that gets it, appended to the file that `env` names.
 
     A file that cannot be opened leaves the process without an answer.
     """
@@ -33,7 +33,8 @@ def answer(env: Mapping[str, str]) -> None:
         file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o640)
     except OSError:
         return
-    faulthandler.register(SIGNAL, file=file, all_threads=True, chain=False)
+    # Not all threads: to walk the frames of another one while it runs can crash the process.
+    faulthandler.register(SIGNAL, file=file, all_threads=False, chain=False)
 
 
 def ask(pid: int, path: Path, pause: Callable[[float], object]) -> str:
@@ -42,6 +43,7 @@ def ask(pid: int, path: Path, pause: Callable[[float], object]) -> str:
     if not handles(pid):
         return ""
     try:
+        # Of the threads that would take it the kernel prefers the main one, which does the work in ours.
         os.kill(pid, SIGNAL)
     except (ProcessLookupError, PermissionError):
         return ""
