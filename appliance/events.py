@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from appliance.errors import IntegrityError
@@ -38,6 +39,31 @@ def verify(events: Iterable[Event]) -> int:
             )
         before = event.hash
     return count
+
+
+def compare(chain: Iterable[Event], path: Path) -> int:
+    """How many events the copy at `path` (a run's `events.jsonl`) holds; IntegrityError for one that the chain lacks.
+
+    The chain alone cannot show that its newest links were cut off. A copy may hold less: it is written second.
+    """
+    known = {event.hash for event in chain}
+    lines = path.read_bytes().splitlines() if path.is_file() else []
+    for number, line in enumerate(lines, start=1):
+        if _hash_in(line) not in known:
+            raise IntegrityError(
+                f"{path}: line {number} is no event of the store", remedy="compare both with a backup"
+            )
+    return len(lines)
+
+
+def _hash_in(line: bytes) -> str:
+    """The hash that a line of a copy leads to by its content; nothing for what is no event."""
+    try:
+        row = json.loads(line)
+        content = [row[name] for name in ("previous", "seq", "time", "run_id", "kind", "actor", "data")]
+    except (ValueError, KeyError, TypeError):
+        return ""
+    return _hash(*content)
 
 
 def _hash(before: str, *content: Any) -> str:

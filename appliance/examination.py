@@ -6,13 +6,13 @@ judge's. The denominators come from the task, so that a case which was never rea
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from appliance.nouns import Task, VerdictStatus
-from appliance.sandbox.client import JailResult, JailStatus
-from appliance.sandbox.policy import Limits
+from appliance.sandbox.client import JailResult, JailStatus, Peer
+from appliance.sandbox.policy import Limits, Policy
 
 Layer = Literal["intake", "quick", "hidden"]
 
@@ -38,6 +38,14 @@ _ENDINGS: Mapping[JailStatus, VerdictStatus] = {
     JailStatus.denied: "tamper",
     JailStatus.infra: "infra",
 }
+
+
+class Opener(Protocol):
+    """Where a kind gets its jail from."""
+
+    def open(
+        self, command: Sequence[str], policy: Policy, *, files: Mapping[str, bytes] | None = None
+    ) -> Peer: ...
 
 
 @dataclass(frozen=True, slots=True)

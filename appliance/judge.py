@@ -15,19 +15,22 @@ import os
 import stat
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
+from threading import Lock
 from types import ModuleType
 from typing import Any
 
-from appliance import __version__, values
+from appliance import __version__, audits, values
 from appliance.clean import clean_text
 from appliance.errors import NotFoundError, SandboxError, UsageError
-from appliance.examination import Examination, Finding, Layer
+from appliance.examination import Examination, Finding, Layer, Opener
+from appliance.leash import Leash
 from appliance.manifest import LinkFound, bytes_hash, walk
 from appliance.nouns import MASKED_STATUSES, Signal, Task, Verdict, VerdictStatus
 from appliance.sandbox.client import Jails
-from appliance.sandbox.remote import RemoteJails
 from appliance.tasks import load_kind
+from appliance.yard import Yard
 
 REWARD_STEPS = 20
 """Rewards are multiples of 1/20, so that noise cannot become an advantage."""
@@ -39,28 +42,70 @@ _LAYERS: tuple[Layer, ...] = ("intake", "quick", "hidden")
 
 
 class Judge:
-    """Judges submissions in jails of `jails`; safe to call from many threads."""
+    """Judges submissions in jails of `yard`; safe to call from many threads."""
 
-    def __init__(self, jails: Jails | RemoteJails, clock: Callable[[], float] = time.monotonic) -> None:
-        self._jails = jails
+    def __init__(self, yard: Yard, clock: Callable[[], float] = time.monotonic) -> None:
+        self._yard = yard
+        self._auditing = Lock()
+        """One at a time: the end of one audited jail ends the trace of every other."""
         self._clock = clock
 
-    def judge(self, task: Task, artefacts: Mapping[str, bytes], *, seed: int = 0) -> Verdict:
-        """The verdict on `artefacts` as a submission for `task`; `seed` draws the order of hidden cases."""
-        kind = load_kind(task.kind)
+    def judge(
+        self, task: Task, artefacts: Mapping[str, bytes], *, seed: int = 0, leash: Leash | None = None
+    ) -> Verdict:
+        """The verdict on `artefacts` as a submission for `task`; `seed` draws the order of hidden cases.
+
+        `leash` holds the jails, so that they can be ended: the verdict is worth nothing then. TaskError when the image
+        that the task names is not there.
+        """
+        kind, yard = load_kind(task.kind), self._yard.of(task)
+        jails = leash.around(yard) if leash else yard
         started = self._clock()
         finding = kind.intake(task, artefacts)
         intake_s = self._clock() - started
-        examination = _undone(kind, task, finding) if finding else self._examine(kind, task, artefacts, seed)
+        examination = (
+            _undone(kind, task, finding) if finding else self._examine(kind, task, artefacts, jails, seed)
+        )
         cost = {**examination.cost, "judge_s": self._clock() - started}
         return conclude(task, artefacts, examination, {"intake": intake_s, **examination.seconds}, cost)
 
+    def audit(
+        self,
+        task: Task,
+        artefacts: Mapping[str, bytes],
+        verdict: Verdict,
+        watch: audits.Watch,
+        *,
+        seed: int = 0,
+    ) -> Verdict:
+        """`verdict` with what a second examination under trace has seen; status and reward stay what they are.
+
+        As it was where no jail was needed for it, or the host failed.
+        """
+        kind = load_kind(task.kind)
+        if verdict.masked or kind.intake(task, artefacts):
+            return verdict
+        jails = self._yard.of(task)
+        if not isinstance(jails, Jails):
+            return replace(
+                verdict, audit=audits.failed("a jailer's jails cannot be audited in a conversation")
+            )
+        with self._auditing, watch(jails) as watched:
+            examination = self._examine(kind, task, artefacts, watched, seed)
+            finding = examination.finding
+            if finding and finding.status == "infra":
+                # Told as such and not measured: what could not be seen must not look like what is clean.
+                return replace(verdict, audit=audits.failed(finding.text))
+            audit = audits.record(watched.read(), _status(examination))
+        signals = {**verdict.signals, audits.SIGNAL: audits.signal(audit)}
+        return replace(verdict, audit=audit, signals=signals)
+
     def _examine(
-        self, kind: ModuleType, task: Task, artefacts: Mapping[str, bytes], seed: int
+        self, kind: ModuleType, task: Task, artefacts: Mapping[str, bytes], jails: Opener, seed: int
     ) -> Examination:
         started = self._clock()
         try:
-            found: Examination = kind.examine(task, artefacts, self._jails, seed, self._clock)
+            found: Examination = kind.examine(task, artefacts, jails, seed, self._clock)
         except SandboxError as error:
             finding = Finding("infra", "quick", "sandbox", str(error))
             return _undone(kind, task, finding, {"quick": self._clock() - started})

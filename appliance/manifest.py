@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PUBLIC_PARTS = ("instruction.md", "environment/", "public/")
+ENVIRONMENT_PARTS = ("environment/",)
 HIDDEN_PARTS = ("tests/", "solution/", "hidden/")
 
 _SKIPPED_FOLDERS = ("__pycache__",)
@@ -79,6 +80,11 @@ def content_hashes(folder: Path) -> tuple[str, str]:
 def parts_hash(entries: Iterable[Entry], parts: tuple[str, ...]) -> str:
     """The hash of the entries whose path starts with one of `parts`."""
     return manifest_hash(entry for entry in entries if entry.path.startswith(parts))
+
+
+def environment_hash(files: str, image: str) -> str:
+    """The hash of what surrounds a candidate: `files`, the hash of its `environment/`, and its image's digest."""
+    return hashlib.sha256(json.dumps([files, image]).encode()).hexdigest()
 
 
 def bytes_hash(files: Mapping[str, bytes]) -> str:

@@ -58,6 +58,10 @@ class Task:
     hidden_hash: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     """The kind's own table of `pool.toml`, checked by the kind."""
+    image: str = ""
+    """Digest of the image that the candidate's jail starts from; empty is the default one."""
+    env_hash: str = ""
+    """What the candidate finds around it: the files of `environment/` and the image."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +153,8 @@ class Verdict:
     task_hash: str
     verifier_hash: str
     artefact_hash: str
+    audit: Mapping[str, Any] | None = None
+    """What was seen of a sampled submission under trace; never a reason for the reward."""
 
     @property
     def masked(self) -> bool:

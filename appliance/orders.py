@@ -13,6 +13,9 @@ from typing import Any
 
 from appliance.nouns import Purpose, Sampling, Task
 
+SEED_BITS = 63
+"""A derived seed is below 2 to this power: what SQLite and llama.cpp both hold as a signed number."""
+
 
 @dataclass(frozen=True, slots=True)
 class Order:
@@ -95,4 +98,4 @@ def _order(batch: Batch, task: Task, index: int, place: int, size: int) -> Order
 def derive_seed(*parts: object) -> int:
     """A 63-bit seed from everything that names a draw; equal parts, equal seed."""
     digest = hashlib.sha256("\x1f".join(map(str, parts)).encode()).digest()
-    return int.from_bytes(digest[:8], "big") >> 1
+    return int.from_bytes(digest[:8], "big") >> 64 - SEED_BITS

@@ -54,6 +54,16 @@ class GrpoSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class JudgeSettings:
+    audit_share: float = setting(
+        0.0,
+        low=0.0,
+        high=1.0,
+        help="share of the attempts that are examined once more under trace, for you to read; needs the extra `audit`",
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class BudgetSettings:
     minutes: float = setting(
         0.0, low=0.0, help="training stops after the update that passes this; 0: no limit"
@@ -85,6 +95,7 @@ class Recipe:
     sampling: SamplingSettings = field(default_factory=SamplingSettings)
     evaluation: EvaluationSettings = field(default_factory=EvaluationSettings)
     grpo: GrpoSettings = field(default_factory=GrpoSettings)
+    judge: JudgeSettings = field(default_factory=JudgeSettings)
     budget: BudgetSettings = field(default_factory=BudgetSettings)
     engine: EngineTable = field(default_factory=EngineTable)
     learner: LearnerTable = field(default_factory=LearnerTable)

@@ -6,7 +6,8 @@ terminal gets a table. The interval speaks of the eval tasks that were drawn, fo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,13 @@ from typing import Any
 from appliance.advice import Findings, next_steps
 from appliance.clean import clean_line
 from appliance.errors import StoreError
-from appliance.narrate import NOTHING, fixed, percent
+from appliance.narrate import LINE_LIMIT, NOTHING, fixed, percent
 from appliance.reads import Reads, Row, number
 from appliance.statistics import Change, paired_change, pass_rates
 
 TIERS = ("easy", "core", "hard")
+AUDIT_FINDINGS = ("connected", "denied", "changed", "untraced")
+AUDIT_KINDS = (*AUDIT_FINDINGS, "incomplete")
 BOOTSTRAP_SEED = 0
 """Fixed, so that the same run always gives the same interval."""
 
@@ -49,6 +52,10 @@ class Report:
     dead_pass: float | None
     seconds: float
     """Of updates and evaluations together."""
+    audited: Mapping[str, int]
+    """Attempts examined under trace, those with findings, and how many findings of each kind; empty without any."""
+    error: str
+    """Why the run failed; empty unless it did."""
     next: tuple[str, ...]
     """Where to look next."""
     files: tuple[str, ...]
@@ -80,9 +87,16 @@ def _facts(store: Path, run_id: str) -> tuple[Row, list[Row], list[Row], list[Ro
     try:
         with reads.consistent():
             run, updates = reads.run(run_id), reads.updates(run_id)
+            run |= {"error": _error(reads, run), "audits": reads.audits(run_id)}
             return run, updates, reads.evaluations(run_id), reads.train_tasks(run_id)
     finally:
         reads.close()
+
+
+def _error(reads: Reads, run: Row) -> str:
+    """Why a run failed, as its last event says; nothing for a run that did not, or that went on since."""
+    event = reads.last_event(run["id"], ["run.failed"]) if run["state"] == "failed" else None
+    return clean_line(str(event["data"].get("error", "")), LINE_LIMIT) if event else ""
 
 
 def write_report(store: Path, run_id: str, folder: Path) -> Report:
@@ -169,9 +183,22 @@ def _build(
         dead_fail=dead_fail,
         dead_pass=dead_pass,
         seconds=round(seconds, 1),
+        audited=_audited(run["audits"]),
+        error=run["error"],
         next=next_steps(findings),
         files=files,
     )
+
+
+def _audited(audits: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """Counts over all audited attempts. What was cut short is no finding, and not clean either."""
+    if not audits:
+        return {}
+    total: Counter[str] = Counter(dict.fromkeys(AUDIT_KINDS, 0))
+    for found in audits:
+        total.update({kind: int(number(found.get(kind)) or 0) for kind in AUDIT_KINDS})
+    suspicious = sum(any(number(found.get(kind)) for kind in AUDIT_FINDINGS) for found in audits)
+    return {"attempts": len(audits), "with_findings": suspicious, **total}
 
 
 def _line(name: str, first: Any, last: Any) -> Line:
@@ -195,6 +222,7 @@ def _total(updates: Sequence[Row], name: str) -> float:
 def _summary(report: Report) -> list[str]:
     minutes = f"{report.seconds / 60:.1f} min of updates and evaluations"
     lines = [clean_line(f"{report.run_id}: {report.state} after {report.updates} updates, {minutes}")]
+    lines += [f"It failed: {report.error}"] if report.error else []
     change = report.lines[0].change if report.lines else None
     if change is None:
         return [*lines, "Held-out change: no data yet, it takes an evaluation before and one after."]
@@ -240,13 +268,24 @@ def _table(report: Report) -> list[str]:
 
 def _training(report: Report) -> list[str]:
     if not report.rewards:
-        return ["Training reward: no data yet, no update is done."]
+        return ["Training reward: no data yet, no update is done.", *_audits(report)]
     first, last = fixed(report.rewards[0]), fixed(report.rewards[-1])
     dead = f"{percent(report.dead_fail, 0)} all-fail, {percent(report.dead_pass, 0)} all-pass"
     return [
         f"Training reward {first} → {last} over {len(report.rewards)} updates.",
         f"Groups that taught nothing: {dead}.",
+        *_audits(report),
     ]
+
+
+def _audits(report: Report) -> list[str]:
+    if not (found := report.audited):
+        return []
+    kinds = (
+        f"{found['connected']} connects, {found['denied']} denied calls, {found['changed']} writes outside"
+    )
+    rest = "".join(f", {found[kind]} {kind}" for kind in ("untraced", "incomplete") if found[kind])
+    return [f"Audited {found['attempts']} attempts, {found['with_findings']} with findings: {kinds}{rest}."]
 
 
 def _next(report: Report) -> list[str]:

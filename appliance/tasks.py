@@ -16,15 +16,17 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from appliance import kinds
+from appliance import harbor, kinds
 from appliance import packs as packs_package
-from appliance.errors import NotFoundError, TaskError
-from appliance.examination import DEFAULT_BUDGETS
+from appliance.errors import NotFoundError, TaskError, UsageError
+from appliance.examination import DEFAULT_BUDGETS, limits
 from appliance.manifest import (
+    ENVIRONMENT_PARTS,
     HIDDEN_PARTS,
     PUBLIC_PARTS,
     Entry,
     LinkFound,
+    environment_hash,
     manifest_hash,
     parts_hash,
     read_tree,
@@ -40,6 +42,7 @@ START = "environment/solution.py"
 
 _KEY = re.compile(r"[a-z0-9][a-z0-9_-]*/[a-z0-9][a-z0-9_-]*")
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 _POOL = {
     "key": Field(str),
@@ -50,6 +53,7 @@ _POOL = {
     "cluster": Field(str),
     "licence": Field(str),
     "provenance": Field(str),
+    "image": Field(str, required=False),
     "budgets": Field(dict, required=False),
 }
 _BUDGETS = {name: Field(float, required=False, minimum=0) for name in DEFAULT_BUDGETS}
@@ -80,12 +84,12 @@ def load_task(folder: Path) -> Task:
     if not folder.is_dir():
         raise NotFoundError(f"{folder} is not a folder", remedy="give a task folder or a task key")
     pool = _read_pool(folder)
-    _check_harbor(folder, pool["key"])
     kind = load_kind(pool["kind"])
     settings = _kind_settings(folder, pool, kind)
     entries = _entries(folder)
     kind.check(folder, settings)
-    return Task(
+    image = pool.get("image", "")
+    task = Task(
         key=pool["key"],
         pack=pool["key"].partition("/")[0],
         kind=pool["kind"],
@@ -93,14 +97,34 @@ def load_task(folder: Path) -> Task:
         tier=pool["tier"],
         cluster=pool["cluster"],
         folder=str(folder.resolve()),
-        statement=_text(folder / STATEMENT).strip(),
+        statement=_statement(folder / STATEMENT),
         start=_text(folder / START),
         entry_point=settings["entry_point"],
         task_hash=manifest_hash(entries),
         public_hash=parts_hash(entries, PUBLIC_PARTS),
         hidden_hash=parts_hash(entries, HIDDEN_PARTS),
         settings=settings,
+        image=image,
+        env_hash=environment_hash(parts_hash(entries, ENVIRONMENT_PARTS), image),
     )
+    _check_limits(folder, task)
+    return task
+
+
+def _statement(path: Path) -> str:
+    statement = _text(path).strip()
+    if not statement:
+        raise TaskError(f"{path} is empty", remedy="say in it what is asked")
+    return statement
+
+
+def _check_limits(folder: Path, task: Task) -> None:
+    """A jail refuses limits out of its bounds, which must be said now and not in the middle of a run."""
+    try:
+        limits(task)
+    except UsageError as error:
+        where = f"{folder / POOL_FILE} [budgets]"
+        raise TaskError(f"{where}: {error.message}", remedy="write a number between them") from None
 
 
 def _read_pool(folder: Path) -> dict[str, Any]:
@@ -115,6 +139,9 @@ def _read_pool(folder: Path) -> dict[str, Any]:
     check_table(f"{path} [budgets]", pool.get("budgets", {}), _BUDGETS, TaskError)
     _check_form(path, "key", pool["key"], _KEY, "write pack/name in lower case")
     _check_form(path, "version", pool["version"], _VERSION, "write three numbers, such as 1.0.0")
+    if "image" in pool:
+        remedy = "write the whole digest, sha256:…, which `appliance image list --json` shows"
+        _check_form(path, "image", pool["image"], _DIGEST, remedy)
     return pool
 
 
@@ -123,21 +150,17 @@ def _check_form(path: Path, name: str, value: str, form: re.Pattern[str], remedy
         raise TaskError(f"{path}: field {name!r}: {value!r} does not have the right form", remedy=remedy)
 
 
-def _check_harbor(folder: Path, key: str) -> None:
-    path = folder / TASK_FILE
-    name = _toml(path).get("task", {}).get("name", key)
-    if name != key:
-        raise TaskError(f"{path}: field 'task.name': {name!r} is not the key {key!r} of {POOL_FILE}")
-
-
 def _kind_settings(folder: Path, pool: Mapping[str, Any], kind: ModuleType) -> dict[str, Any]:
+    where, manifest = str(folder / TASK_FILE), _toml(folder / TASK_FILE)
+    harbor.check(where, manifest, pool["key"], pool.get("image", ""))
     table = pool[pool["kind"]]
     check_table(f"{folder / POOL_FILE} [{pool['kind']}]", table, kind.SETTINGS, TaskError)
     for name in (STATEMENT, START, *kind.FILES):
         if not (folder / name).is_file():
             what = "the gold solution" if name.startswith("solution/") else "a file of the task"
             raise TaskError(f"{folder}: {name} is missing", remedy=f"add {what} as {name}")
-    return {**table, "budgets": {**DEFAULT_BUDGETS, **pool.get("budgets", {})}}
+    budgets = harbor.budgets(where, manifest, pool.get("budgets", {}), DEFAULT_BUDGETS)
+    return {**table, "budgets": budgets}
 
 
 def _entries(folder: Path) -> tuple[Entry, ...]:
@@ -224,6 +247,8 @@ def shipped_packs() -> dict[str, Path]:
 
 def find_task(reference: str, packs: Sequence[Path] | None = None) -> Task:
     """A task by folder, or by key in the given packs (else the shipped ones)."""
+    if not reference:
+        raise UsageError("the name of the task is empty", remedy="give a task key or a task folder")
     folder = Path(reference)
     if (folder / POOL_FILE).is_file() or (folder.is_dir() and (folder / TASK_FILE).is_file()):
         return load_task(folder)

@@ -277,11 +277,14 @@ def history(file: QueueFile, id_: str) -> list[dict[str, Any]]:
 
 
 def _log(connection: sqlite3.Connection, job: Job, report: Report, now: float) -> None:
+    begun = job.started or now
+    wait = max(0.0, begun - max(job.submitted, job.not_before))
     connection.execute(
-        "INSERT INTO job_attempts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO job_attempts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             *(_to_seq(job.id), job.attempts, job.token, job.owner, job.started, now),
             *(report.ending, report.error_kind, report.error, report.trace),
+            *(wait, report.start_s, report.seconds, report.teardown_s),
         ),
     )
 

@@ -12,6 +12,7 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from appliance.errors import StoreError
 from appliance.queue import estimates, hedges, jobs
@@ -19,7 +20,7 @@ from appliance.queue.app import Doorbell, EmbeddedConsumer
 from appliance.queue.client import Queue
 from appliance.queue.incarnation import is_dead
 from appliance.queue.pressure import Gauge, Pressure, Slots
-from appliance.queue.records import Job, Report
+from appliance.queue.records import POOLS, Job, Report
 
 HEALTH_S = 10.0
 _log = logging.getLogger("appliance.queue")
@@ -45,6 +46,8 @@ class Pace:
 
     poll_s: float = 0.012
     """Looks for rings from other processes."""
+    glance_s: float = 0.1
+    """Copies jobs that are late, and tells handlers whose job is no longer theirs."""
     sweep_s: float = 0.5
     beat_s: float = 5.0
     lease_s: float = 30.0
@@ -60,24 +63,28 @@ class Pace:
 PACE = Pace()
 
 
+class Signal(Protocol):
+    """Tells a handler that its job is lost."""
+
+    def set(self) -> None: ...
+
+
 class Leases:
     """The jobs this process holds; each with a flag that is set when it is no longer ours."""
 
     def __init__(self) -> None:
-        self._held: dict[tuple[str, int], tuple[Job, threading.Event]] = {}
+        self._held: dict[tuple[str, int], tuple[Job, Signal]] = {}
         self._lock = threading.Lock()
 
-    def add(self, job: Job) -> threading.Event:
-        lost = threading.Event()
+    def add(self, job: Job, lost: Signal) -> None:
         with self._lock:
             self._held[job.id, job.token] = job, lost
-        return lost
 
     def drop(self, job: Job) -> None:
         with self._lock:
             self._held.pop((job.id, job.token), None)
 
-    def all(self) -> list[tuple[Job, threading.Event]]:
+    def all(self) -> list[tuple[Job, Signal]]:
         with self._lock:
             return list(self._held.values())
 
@@ -114,7 +121,7 @@ class Keeper:
 
     def _run(self) -> None:
         clock = self._queue.monotonic
-        beat = sweep = health = clock()
+        beat = sweep = health = glance = clock()
         version = -1
         while not self._stopping.wait(self._pace.poll_s):
             now = clock()
@@ -122,6 +129,10 @@ class Keeper:
                 if now - beat >= self._pace.beat_s:
                     beat = now
                     self._beat()
+                if now - glance >= self._pace.glance_s:
+                    glance = now
+                    self._notice_lost()
+                    self._hedge()
                 if now - sweep >= self._pace.sweep_s:
                     sweep = now
                     self._sweep()
@@ -141,11 +152,9 @@ class Keeper:
             jobs.renew(self._queue.file, held, until)
 
     def _sweep(self) -> None:
-        self._notice_lost()
         self._give_back()
         if jobs.expire(self._queue.file, self._queue.clock()):
             self._queue.tell_finished()
-        self._hedge()
         self._adapt()
         self._ring_again()
         self._listen()
@@ -176,9 +185,13 @@ class Keeper:
         return Report("lost", "queued", later, error_kind="lost", error=why)
 
     def _hedge(self) -> None:
-        for lane in self._lanes:
-            for class_ in estimates.HEDGED.intersection(lane.classes):
-                hedges.hedge(self._queue.file, class_, self._queue.clock())
+        """Nobody but a handler of ours makes a copy: an idle process need not look."""
+        classes = {job.class_ for job, _ in self._leases.all()}
+        for class_ in estimates.HEDGED & classes:
+            if copies := hedges.hedge(self._queue.file, class_, self._queue.clock()):
+                for _ in range(copies):
+                    self._queue.doorbell(POOLS[class_]).post()
+                self._listen()
 
     def _adapt(self) -> None:
         before, self.pressure = self.pressure, self._gauge.read()

@@ -46,6 +46,9 @@ DEPTHS = {
 SHORT_S = 1.0
 """A job of at most this cost may use the reserved slots. The index `jobs_short` knows the number too."""
 
+INFRASTRUCTURE_KINDS = frozenset({"sandbox", "engine", "learner", "store", "lost"})
+"""Kinds of errors that are the host's, whoever's job met them."""
+
 JobState = Literal["queued", "leased", "done", "failed", "cancelled", "expired"]
 OPEN_STATES: frozenset[str] = frozenset({"queued", "leased"})
 
@@ -140,7 +143,9 @@ class Report:
     error: str = ""
     trace: str = ""
     seconds: float = 0.0
-    """How long it took."""
+    """How long it took, of which `start_s` until the work began and `teardown_s` after it, as the handler tells."""
+    start_s: float = 0.0
+    teardown_s: float = 0.0
     cost_s: float | None = None
     """CPU seconds it took; None: not known, taken to be `seconds`."""
 

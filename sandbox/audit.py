@@ -25,12 +25,11 @@ from __future__ import annotations
 import argparse
 import ctypes
 import errno
-import json
 import os
 import signal
 import socket
 import sys
-from collections import Counter
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -46,6 +45,7 @@ from appliance.sandbox.audit_calls import (
     seen_as,
     shown,
 )
+from appliance.sandbox.audit_report import Report
 
 try:
     from ptrace import PtraceError
@@ -54,8 +54,6 @@ try:
 except ImportError as missing:
     raise SystemExit("python-ptrace is missing: pip install 'post-training-appliance[audit]'") from missing
 
-MAX_RECORDS = 1000
-"""Of each kind; more are counted."""
 
 # What python-ptrace does not bind.
 PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_LISTEN, PTRACE_GET_SYSCALL_INFO = 0x4206, 0x4207, 0x4208, 0x420E
@@ -63,6 +61,7 @@ PTRACE_O_EXITKILL = 0x10_0000
 PTRACE_EVENT_STOP = 128
 ENTRY, EXIT = 1, 2
 WALL = 0x4000_0000
+TICK_S = 0.001
 CLONE_UNTRACED = 0x80_0000
 PR_SET_PTRACER = 0x5961_6D61
 FIRST_RESTART = 512
@@ -114,63 +113,54 @@ class Task:
     call: Call | None = None
 
 
-class Report:
-    """Writes records as they come; never fails, because the command must not suffer from its reader."""
-
-    def __init__(self, fd: int) -> None:
-        self._fd = fd
-        self._seen: dict[str, int] = {}
-        self._kinds: Counter[str] = Counter()
-        self._dropped: Counter[str] = Counter()
-
-    def note(self, kind: str, **fields: object) -> None:
-        line = json.dumps({"kind": kind, **fields})
-        if line in self._seen:
-            self._seen[line] += 1
-        elif self._kinds[kind] >= MAX_RECORDS:
-            self._dropped[kind] += 1
-        else:
-            self._kinds[kind] += 1
-            self._seen[line] = 1
-            self._write(line)
-
-    def end(self) -> None:
-        for number, count in enumerate(self._seen.values()):
-            if count > 1:
-                self._write(json.dumps({"kind": "count", "line": number, "count": count}))
-        self._write(json.dumps({"kind": "end", "dropped": self._dropped}))
-
-    def _write(self, line: str) -> None:
-        left = f"{line}\n".encode()
-        try:
-            while left:
-                left = left[os.write(self._fd, left) :]
-        except OSError:
-            # What is missing shows: the report has no end.
-            self._fd = -1
-
-
 class Tracer:
     """Follows one command and everything that it starts."""
 
     def __init__(self, root: int, level: int, work: bytes, report: Report) -> None:
-        self._level, self._work, self._report = level, work, report
+        self._root, self._level, self._work, self._report = root, level, work, report
+        self._root_ended = False
         self._tasks = {root: Task(root, 0)}
         self._arch = NATIVE.get(os.uname().machine)
 
     def run(self) -> None:
-        """Trace until nothing is left."""
-        while True:
-            try:
-                tid, status = os.waitpid(-1, WALL)
-            except ChildProcessError:
-                return
+        """Trace until nothing is left, and end the report before anybody can know that the command has ended."""
+        while found := self._next():
+            tid, status = found
             try:
                 self._attend(tid, status)
             except PtraceError as error:
                 # Killed while we looked at it: its end is reported next.
                 if error.errno != errno.ESRCH:
                     raise
+
+    def _next(self) -> tuple[int, int] | None:
+        """What happened to whom; None when only the command itself is left, and dead.
+
+        Its parent is not told of that before we have reaped it: whoever waits for the command may then end us.
+        """
+        if not self._root_ended:
+            seen = os.waitid(os.P_ALL, 0, os.WEXITED | os.WSTOPPED | os.WNOWAIT | WALL)
+            assert seen is not None
+            ended = seen.si_code in (os.CLD_EXITED, os.CLD_KILLED, os.CLD_DUMPED)
+            if seen.si_pid != self._root or not ended:
+                return os.waitpid(seen.si_pid, WALL)
+            self._root_ended = True
+            code = seen.si_status if seen.si_code == os.CLD_EXITED else -seen.si_status
+            self._note_end(self._root, self._tasks[self._root], code)
+        return self._next_other()
+
+    def _next_other(self) -> tuple[int, int] | None:
+        while others := self._tasks.keys() - {self._root}:
+            for tid in others:
+                try:
+                    found = os.waitpid(tid, os.WNOHANG | WALL)
+                except ChildProcessError:
+                    del self._tasks[tid]
+                    continue
+                if found[0]:
+                    return found
+            time.sleep(TICK_S)
+        return None
 
     def _attend(self, tid: int, status: int) -> None:
         task = self._tasks.get(tid) or self._meet(tid)
@@ -216,8 +206,10 @@ class Tracer:
 
     def _bury(self, tid: int, task: Task, status: int) -> None:
         self._tasks.pop(tid, None)
+        self._note_end(tid, task, os.waitstatus_to_exitcode(status))
+
+    def _note_end(self, tid: int, task: Task, code: int) -> None:
         if task.watched and tid == task.process:
-            code = os.waitstatus_to_exitcode(status)
             self._report.note("exit", pid=tid, program=task.program, status=code)
 
     def _observe(self, tid: int, task: Task) -> None:
@@ -291,15 +283,20 @@ def message(tid: int) -> int:
 
 
 def start_tracer(wanted: Any) -> socket.socket:
-    """Fork the tracer of this process, not as its child: the command must not meet one that it did not make."""
+    """Fork the tracer of this process; not as its child when the command might wait for one that it did not make.
+
+    nsjail does not wait for a child that it does not know, and a tracer without a parent would fall to the launcher of
+    jails, which ends what falls to it.
+    """
     ours, theirs = socket.socketpair()
-    middle = os.fork()
-    if middle == 0:
-        if os.fork() != 0:
+    child = os.fork()
+    if child == 0:
+        if not wanted.level and os.fork() != 0:
             os._exit(0)
         ours.close()
         trace(wanted, theirs)
-    os.waitpid(middle, 0)
+    if not wanted.level:
+        os.waitpid(child, 0)
     theirs.close()
     return ours
 

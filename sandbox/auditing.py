@@ -250,11 +250,15 @@ class Recording:
         self.fd = os.memfd_create("audit", os.MFD_CLOEXEC)
 
     def read(self, patience_s: float = END_PATIENCE_S) -> AuditReport:
-        """What was reported. The audit is through a little after its command: waits for that, but not for ever."""
+        """What was reported, as `whole` has it."""
+        return parse(self.whole(patience_s))
+
+    def whole(self, patience_s: float = END_PATIENCE_S) -> bytes:
+        """The report to be parsed. The audit is through a little after its command: waits for that, not for ever."""
         deadline = time.monotonic() + patience_s
         while not has_ended(body := self._body()) and time.monotonic() < deadline:
             time.sleep(TICK_S)
-        return parse(body)
+        return body
 
     def close(self) -> None:
         os.close(self.fd)

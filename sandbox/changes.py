@@ -15,10 +15,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from appliance.errors import SandboxError
+from appliance.errors import SandboxError, UsageError
+from appliance.sandbox.job import is_name
 
 MAX_ENTRIES = 20_000
 MAX_DEPTH = 64
+MAX_NAME_BYTES = 8 << 20
+"""Of all paths together: each holds the names of the folders above it again."""
+MAX_TREE_BYTES = 256 << 20
+MAX_TREE_ENTRIES = 5 * MAX_ENTRIES
+MAX_TARGET = 4095
 OPAQUE = "user.overlay.opaque"
 FILE_MODE, FOLDER_MODE = 0o755, 0o755
 
@@ -102,6 +108,41 @@ def differences(before: Tree, after: Tree) -> list[Change]:
     return sorted(found, key=lambda change: change.path)
 
 
+def checked(entries: Iterable[Entry]) -> dict[str, Entry]:
+    """The tree of these entries; UsageError unless it can be laid out below a folder and nowhere else.
+
+    A snapshot may come from another process, and what it says is then written by this one.
+    """
+    tree: dict[str, Entry] = {}
+    size = 0
+    for entry in sorted(entries, key=lambda entry: entry.path):
+        parent = entry.path.rpartition("/")[0]
+        if reason := _fault(entry, tree.get(parent) if parent else None, nested=bool(parent)):
+            raise UsageError(f"a snapshot in which {entry.path!r} {reason}", remedy="take it again")
+        if entry.path in tree or len(tree) >= MAX_TREE_ENTRIES:
+            raise UsageError(f"a snapshot with {entry.path!r} twice, or with too many names")
+        tree[entry.path] = entry
+        size += len(entry.body)
+    if size > MAX_TREE_BYTES:
+        raise UsageError(f"a snapshot of more than {MAX_TREE_BYTES >> 20} MiB")
+    return tree
+
+
+def _fault(entry: Entry, parent: Entry | None, *, nested: bool) -> str:
+    """Why an entry cannot be in a tree, or nothing."""
+    parts = entry.path.split("/")
+    if not all(map(is_name, parts)) or len(parts) > MAX_DEPTH + 1:
+        return "is no relative path of ordinary names"
+    if nested and (parent is None or parent.kind != "folder"):
+        return "lies in no folder"
+    if entry.kind == "folder":
+        return "is a folder with contents" if entry.body else ""
+    if entry.kind == "link":
+        whole = 0 < len(entry.body) <= MAX_TARGET and b"\0" not in entry.body
+        return "" if whole else "is a link to nowhere"
+    return "" if entry.kind == "file" else f"is a {entry.kind}"
+
+
 def freeze(tree: Tree) -> Snapshot:
     digest = hashlib.sha256()
     entries = tuple(tree[path] for path in sorted(tree))
@@ -147,15 +188,16 @@ class _Reader:
     """One walk, with what it may still take."""
 
     def __init__(self, max_bytes: int) -> None:
-        self._bytes, self._entries = max_bytes, MAX_ENTRIES
+        self._bytes, self._entries, self._names = max_bytes, MAX_ENTRIES, MAX_NAME_BYTES
 
     def walk(self, folder: int, prefix: str, depth: int) -> Iterator[Entry]:
         if depth > MAX_DEPTH:
             raise _too_much(f"folders deeper than {MAX_DEPTH}")
         for name in sorted(os.listdir(folder)):
             self._entries -= 1
-            if self._entries < 0:
-                raise _too_much(f"more than {MAX_ENTRIES} names")
+            self._names -= len(prefix) + len(name)
+            if self._entries < 0 or self._names < 0:
+                raise _too_much(f"more than {MAX_ENTRIES} names, or {MAX_NAME_BYTES >> 20} MiB of them")
             yield from self._entry(folder, name, f"{prefix}{name}", depth)
 
     def _entry(self, parent: int, name: str, path: str, depth: int) -> Iterator[Entry]:

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from types import TracebackType
+from weakref import WeakSet
 
 from appliance.errors import SandboxError
 from appliance.paths import Paths
@@ -19,6 +20,7 @@ from appliance.sandbox.auditing import AuditReport, Recording
 from appliance.sandbox.cell import AuditedMaker, Cell, ColdMaker, Host, Shape
 from appliance.sandbox.cgroups import nursery
 from appliance.sandbox.changes import Snapshot
+from appliance.sandbox.channel import Peer as Peer
 from appliance.sandbox.channel import Talk
 from appliance.sandbox.ending import JailResult, JailStatus
 from appliance.sandbox.host import likely_problem
@@ -30,11 +32,12 @@ from appliance.sandbox.nsjail import nsjail_binary
 from appliance.sandbox.order import Order, order
 from appliance.sandbox.policy import Policy
 from appliance.sandbox.pool import Pool
-from appliance.sandbox.session import IDLE_S, Session
+from appliance.sandbox.session import IDLE_S, Session, check_idle
 from appliance.sandbox.uids import Identities
 
 GRAVEDIGGERS = 2
 FAREWELL_S = 0.25
+CLOSE_PATIENCE_S = 10.0
 GRAVE_S = 0.01
 """Long enough that every gravedigger takes one: what was before it is done."""
 
@@ -55,6 +58,8 @@ class Jails:
         self._host: Host | None = None
         self._pool: Pool | None = None
         self._reduced = ""
+        self._running: WeakSet[Jail] = WeakSet()
+        self._sessions: WeakSet[Session] = WeakSet()
         self.cold_because = ""
         """Why jails are not warm although they were to be."""
 
@@ -79,10 +84,8 @@ class Jails:
         stdin: bytes = b"",
     ) -> tuple[JailResult, AuditReport]:
         """Run `command` under trace and say what it did: slower, and to be read, not to be judged by."""
-        wanted = order(command, policy, files, stdin)
         with Recording() as recording:
-            shape, maker = Shape.of(policy.limits), AuditedMaker(recording.fd)
-            jail = Jail(Cell(self._fit(policy), policy.limits, shape, maker), wanted)
+            jail = self.start(order(command, policy, files, stdin), recording=recording)
             return explained(jail, jail.supervise()), recording.read()
 
     def open(
@@ -91,9 +94,12 @@ class Jails:
         """Start `command` and talk to it over the descriptors it finds in APPLIANCE_CHANNEL."""
         return Conversation(self.start(order(command, policy, files), conversing=True))
 
-    def start(self, wanted: Order, *, conversing: bool = False) -> Jail:
+    def start(self, wanted: Order, *, conversing: bool = False, recording: Recording | None = None) -> Jail:
         """A jail that carries out an order; whoever starts it supervises it."""
-        return Jail(self._cell(wanted.policy, conversing=conversing), wanted)
+        jail = Jail(self._cell(wanted.policy, conversing, recording), wanted, audited=recording is not None)
+        with self._lock:
+            self._running.add(jail)
+        return jail
 
     def session(
         self, policy: Policy, start: Mapping[str, bytes] | Snapshot | None = None, *, idle_s: float = IDLE_S
@@ -102,9 +108,13 @@ class Jails:
 
         It ends by itself when no command comes for `idle_s` seconds.
         """
+        check_idle(idle_s)
         pool = self._pooled(self._fit(policy))
         shape = Shape.of(policy.limits, idle_s=idle_s)
-        return Session(lambda tree: pool.make(policy.limits, shape, tree), policy, start)
+        session = Session(lambda tree: pool.make(policy.limits, shape, tree), policy, start)
+        with self._lock:
+            self._sessions.add(session)
+        return session
 
     def waiting(self) -> list[Cell]:
         """Warm jails that wait for an order, to be looked at."""
@@ -126,7 +136,8 @@ class Jails:
         return host.identities.live - (len(pool.waiting()) if pool else 0) if host else 0
 
     def close(self) -> None:
-        """End every jail of this client."""
+        """End every jail of this client. What ran has ended as `infra`; what had ended keeps its result."""
+        self._end_all()
         with self._lock:
             host, self._host = self._host, None
             pool, self._pool = self._pool, None
@@ -137,6 +148,18 @@ class Jails:
             host.launcher.close()
             host.identities.close()
         self._held.close()
+
+    def _end_all(self) -> None:
+        """Each jail by who supervises it: one whose launcher goes first cannot be accounted for."""
+        with self._lock:
+            jails, sessions = list(self._running), list(self._sessions)
+        for jail in jails:
+            jail.close()
+        for session in sessions:
+            session.end()
+        deadline = time.monotonic() + CLOSE_PATIENCE_S
+        for jail in jails:
+            jail.wait(max(0.0, deadline - time.monotonic()))
 
     def __enter__(self) -> Jails:
         return self
@@ -178,9 +201,11 @@ class Jails:
             )
         return host
 
-    def _cell(self, policy: Policy, *, conversing: bool) -> Cell:
+    def _cell(self, policy: Policy, conversing: bool, recording: Recording | None) -> Cell:
         host = self._fit(policy)
         shape = Shape.of(policy.limits, conversing=conversing)
+        if recording is not None:
+            return Cell(host, policy.limits, shape, AuditedMaker(recording.fd))
         if self._warm:
             try:
                 return self._pooled(host).take(policy.limits, shape)
@@ -218,6 +243,9 @@ class Conversation(Talk):
         self._failure: BaseException | None = None
         self._thread = threading.Thread(target=self._supervise, name="jail", daemon=True)
         self._thread.start()
+
+    def stop(self) -> None:
+        self._jail.stop()
 
     def _end(self) -> None:
         if self._at_end:

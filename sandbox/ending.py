@@ -38,6 +38,11 @@ NEARLY = 0.9
 """Share of the CPU limit from which the end of wall time counts as the end of CPU time."""
 
 
+STOPPED = "stopped by its caller"
+CLOSED = "ended because its client was closed"
+"""Of what ran when `Jails.close` was called: infra, for it may have had nothing to do with the command."""
+
+
 class JailStatus(StrEnum):
     """The one word for how a jail ended; the table above says when."""
 
@@ -195,7 +200,7 @@ def _disk(facts: Facts, limits: Limits) -> Ending | None:
 
 def _own_ending(facts: Facts, limits: Limits) -> Ending | None:
     if facts.stop is Stop.caller:
-        return Ending(JailStatus.signal, "stopped by its caller")
+        return Ending(JailStatus.signal, STOPPED)
     if facts.stop is Stop.lost:
         return Ending(JailStatus.signal, "the jail was killed from inside")
     if facts.died_of is not None:

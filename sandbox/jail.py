@@ -13,7 +13,7 @@ from signal import SIGKILL
 
 from appliance.sandbox.cell import Cell
 from appliance.sandbox.cgroups import Usage
-from appliance.sandbox.ending import Facts, JailResult, JailStatus, Stop, decide
+from appliance.sandbox.ending import CLOSED, Facts, JailResult, JailStatus, Stop, decide
 from appliance.sandbox.order import SEED_BYTES, Order, message
 from appliance.sandbox.policy import Limits
 from appliance.sandbox.watch import Clock, Ends, Report, Stream, Watch
@@ -25,10 +25,14 @@ LOG_BYTES = 16 * 1024
 class Jail:
     """A running jail. `supervise` it from one thread; `stop` from any."""
 
-    def __init__(self, cell: Cell, wanted: Order, clock: Clock = time.monotonic) -> None:
-        self._cell, self._order = cell, wanted
+    def __init__(
+        self, cell: Cell, wanted: Order, clock: Clock = time.monotonic, *, audited: bool = False
+    ) -> None:
+        self._cell, self._order, self._audited = cell, wanted, audited
         self._waking = threading.Lock()
         self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        self._closed = False
+        self._over = threading.Event()
         self.channel = cell.channel
         limits = wanted.policy.limits
         try:
@@ -60,6 +64,15 @@ class Jail:
             if self._wake >= 0:
                 os.eventfd_write(self._wake, 1)
 
+    def close(self) -> None:
+        """End the jail because its client is closed; `wait` for it."""
+        self._closed = True
+        self.stop()
+
+    def wait(self, patience_s: float) -> bool:
+        """Whether the supervising thread is done with the jail within that time."""
+        return self._over.wait(patience_s)
+
     def supervise(self) -> JailResult:
         """Watch the jail to its end, kill what is left, and say what happened."""
         buried = self._cell.close
@@ -79,13 +92,21 @@ class Jail:
             )
         finally:
             self._close_wake()
-            buried()
+            try:
+                buried()
+            finally:
+                self._over.set()
 
     def _put_down(self) -> None:
         """Kill everything and read what is left in the pipes; then nothing of the jail exists."""
         self._cell.kill()
-        self._watch.order(b"k")
-        self._cell.bury(settled=self._watch.settle())
+        # An audit ends once all that it follows is dead, and has its last words to write then.
+        dying = self._cell.leaf is not None or self._watch.report is not None
+        settled = self._audited and dying and self._watch.settle()
+        if not settled:
+            self._watch.order(b"k")
+            settled = self._watch.settle()
+        self._cell.bury(settled=settled)
 
     def _close_wake(self) -> None:
         with self._waking:
@@ -101,6 +122,8 @@ class Jail:
     def _trouble(self, stop: Stop) -> str:
         if not self._cell.empty and not self._cell.leaving:
             return "processes of the jail outlived their kill"
+        if stop is Stop.caller and self._closed:
+            return CLOSED
         if stop is not Stop.broken:
             return ""
         if self._watch.lost_launcher:

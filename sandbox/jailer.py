@@ -1,10 +1,11 @@
 """The jailer: the one process that starts jails, for every client that may write to its socket.
 
-It keeps nothing between requests and trusts no client with its life. A connection is one visit: a request, perhaps a
-jail, an answer. A visit that has not asked yet costs a descriptor and a few seconds; one that has asked has a thread;
-jails are bounded, and beyond the bound the answer is a refusal that says when to try again. When a client says
-anything more or its connection ends, its jail is killed and removed. Bytes of a conversation never come here: the
-client is given the jail's pipes.
+It keeps nothing between requests but sessions, and trusts no client with its life. A connection is one visit: a
+request, perhaps a jail, an answer; or a session and its turns. A visit that has not asked yet costs a descriptor and a
+few seconds; one that has asked has a thread; jails, sessions and the memory for what they are given and say are
+bounded, and beyond the bound the answer is a refusal that says when to try again. When a client says anything more or
+its connection ends, its jail is killed and removed. Bytes of a conversation never come here: the client is given the
+jail's pipes.
 
 Run as `python -m appliance.sandbox.jailer --socket PATH`, or as `appliance jailer`.
 """
@@ -22,27 +23,35 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from appliance.clean import clean_line
 from appliance.errors import ApplianceError, SandboxError, UsageError
 from appliance.paths import Paths, from_environment
 from appliance.sandbox import janitor, parcels, wire
+from appliance.sandbox.auditing import MAX_REPORT_BYTES, Recording
+from appliance.sandbox.budget import Budget, Memory, busy
 from appliance.sandbox.client import JailResult, Jails, explained
 from appliance.sandbox.jail import Jail
 from appliance.sandbox.order import order
-from appliance.sandbox.seat import Peer, Seat, announce, peer_of
-from appliance.sandbox.wire import Op, Outcome, Refusal, Request
+from appliance.sandbox.seat import Seat, announce, peer_of
+from appliance.sandbox.sitting import Sitting, beginning, body_of, index_bytes, output_bytes, refusal, size_of
+from appliance.sandbox.stock import Stock
+from appliance.sandbox.visit import OneJail, Visit, deliver, ours
+from appliance.sandbox.wire import Op, Opened, Outcome, Refusal, Request
 
 MOST_JAILS = 64
+MOST_SESSIONS = 256
+"""They live long, and so have places of their own."""
+MEMORY_MB = 1024
+"""For what came with requests and what is to be answered, until the client has it."""
 MAX_VISITS = 1024
 """Connections at once, whatever they do."""
-SPARE_THREADS = 64
-"""For visits that want no jail, or are about to be refused one."""
+SPARE_THREADS = 96
+"""For visits that want no jail, or are about to be refused one, and for what keeps jails of each image ready."""
 PATIENCE_S = 5.0
 """For a request to come, and for an answer to be taken."""
-RETRY_AFTER_S = 0.25
 GRACE_S = 5.0
 KILL_PATIENCE_S = 20.0
 LOG_CHARS = 300
@@ -55,47 +64,36 @@ _MORE = select.EPOLLIN | select.EPOLLRDHUP | select.EPOLLONESHOT
 Log = Callable[[str], None]
 
 
-@dataclass(slots=True)
-class Visit:
-    """One connection, from its acceptance to its close."""
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a jailer gives at once, to all its clients together."""
 
-    connection: socket.socket
-    peer: Peer
-    deadline: float
-    """When it must have sent its request, in seconds of the monotonic clock."""
-    asked: bool = False
-    """Its request is there; a thread has it."""
-    _jail: Jail | None = None
-    _ended: bool = False
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    jails: int = MOST_JAILS
+    sessions: int = MOST_SESSIONS
+    memory_mb: int = MEMORY_MB
+    grace_s: float = GRACE_S
+    """How long running jails are left at the end."""
 
-    def hold(self, jail: Jail) -> None:
-        """Have `jail` end with this visit, which may already be over."""
-        with self._lock:
-            self._jail = jail
-            if self._ended:
-                jail.stop()
-
-    def end(self) -> None:
-        """End the jail, now or as soon as there is one."""
-        with self._lock:
-            self._ended = True
-            if self._jail is not None:
-                self._jail.stop()
+    def __post_init__(self) -> None:
+        if self.jails < 1 or self.sessions < 0 or self.memory_mb < 1 or not self.grace_s >= 0:
+            raise UsageError(
+                f"--max-jails {self.jails} --max-sessions {self.sessions} --memory-mb {self.memory_mb} "
+                f"--grace {self.grace_s:g}",
+                remedy="at least 1 jail, 0 sessions, 1 MiB and 0 seconds",
+            )
 
 
 class Jailer:
     """Serves a listening socket until `stop`. `serve` from one thread, `stop` from any, or from a signal handler."""
 
-    def __init__(
-        self, jails: Jails, seat: Seat, log: Log, *, most: int = MOST_JAILS, grace_s: float = GRACE_S
-    ) -> None:
-        self._jails, self._seat, self._log, self._grace_s = jails, seat, log, grace_s
-        self._most = most
-        self._free = threading.BoundedSemaphore(most)
-        self._lock = threading.Lock()
+    def __init__(self, stock: Stock, seat: Seat, log: Log, bounds: Bounds) -> None:
+        self._stock, self._seat, self._log, self._bounds = stock, seat, log, bounds
+        self._jails = Budget(bounds.jails, f"all {bounds.jails} jails are in use", "--max-jails")
+        self._sessions = Budget(
+            bounds.sessions, f"all {bounds.sessions} sessions are in use", "--max-sessions"
+        )
+        self._memory = Memory(bounds.memory_mb << 20)
         self._visits: dict[int, Visit] = {}
-        self._live = 0
         self._stopping = False
         self._killing = False
         self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
@@ -119,7 +117,7 @@ class Jailer:
             self._finish()
         finally:
             self._seat.close()
-            self._jails.close()
+            self._stock.close()
             self._epoll.close()
             # A signal may still call `stop`, when the number is another file's.
             wake, self._wake = self._wake, -1
@@ -140,7 +138,9 @@ class Jailer:
         """The end: nobody new, then everybody out."""
         self._epoll.unregister(self._wake)
         self._drop_silent(float("inf"))
-        self._settle(self._grace_s)
+        for visit in list(self._visits.values()):
+            visit.leave()
+        self._settle(self._bounds.grace_s)
         self._killing = True
         for visit in list(self._visits.values()):
             visit.end()
@@ -164,7 +164,7 @@ class Jailer:
         if not self._seat.admits(visit.peer):
             self._turn_away(visit, Refusal("denied", f"uid {visit.peer.uid} may not use this jailer", _JOIN))
         elif len(self._visits) > MAX_VISITS:
-            self._turn_away(visit, _busy("too many connections"))
+            self._turn_away(visit, refusal(busy("too many connections", "limit")))
         else:
             self._epoll.register(connection, _MORE)
 
@@ -186,16 +186,17 @@ class Jailer:
     def _attend_to(self, visit: Visit) -> None:
         """A visit's connection has something to read, or is over."""
         if visit.asked:
-            visit.end()
+            if visit.attend():
+                self._listen(visit)
             return
         visit.asked = True
-        if threading.active_count() > self._most + SPARE_THREADS:
-            self._turn_away(visit, _busy("too many requests"))
+        if threading.active_count() > self._bounds.jails + self._bounds.sessions + SPARE_THREADS:
+            self._turn_away(visit, refusal(busy("too many requests", "--max-jails")))
             return
         try:
             threading.Thread(target=self._attend, args=(visit,), name="visit", daemon=True).start()
         except RuntimeError as error:
-            self._turn_away(visit, _busy(f"no thread for it: {error}"))
+            self._turn_away(visit, refusal(busy(f"no thread for it: {error}", "limit on tasks")))
 
     def _drop_silent(self, now: float) -> None:
         for visit in list(self._visits.values()):
@@ -209,7 +210,7 @@ class Jailer:
             visit.connection.settimeout(PATIENCE_S)
             self._handle(visit)
         except ApplianceError as error:
-            self._refuse(visit, Refusal(error.kind, error.message, error.remedy))
+            self._refuse(visit, refusal(error))
         except OSError as error:
             self._log(f"lost {visit.peer}: {error}")
         finally:
@@ -224,86 +225,94 @@ class Jailer:
             if not body:
                 raise ConnectionResetError("it left without a request")
             request = wire.decode_request(body)
-            if request.op in (Op.run, Op.open):
+            if request.op is Op.session:
+                self._serve_session(visit, request, fds)
+            elif request.op in (Op.run, Op.audit, Op.open):
                 self._serve_jail(visit, request, fds)
         if request.op is Op.ping:
             parcels.send(visit.connection, wire.encode_answer(wire.Pong()))
         elif request.op is Op.status:
-            state = wire.State(os.getpid(), self._live, self._most)
-            parcels.send(visit.connection, wire.encode_answer(state))
+            parcels.send(visit.connection, wire.encode_answer(self._state()))
 
-    def _serve_jail(self, visit: Visit, request: Request, fds: list[int]) -> None:
+    def _state(self) -> wire.State:
+        jails, sessions = self._jails, self._sessions
+        return wire.State(os.getpid(), jails.taken, jails.most, sessions.taken, sessions.most)
+
+    @contextlib.contextmanager
+    def _place(self, places: Budget, request: Request) -> Iterator[Jails]:
+        """A place among so many, and the jails of the image that a request wants."""
         if self._stopping:
             raise _stopped()
-        if not self._free.acquire(blocking=False):
-            self._refuse(visit, _busy(f"all {self._most} jails are in use"))
-            return
-        self._count(1)
+        with places.take(), self._stock.jails(request.image) as jails:
+            yield jails
+
+    def _serve_jail(self, visit: Visit, request: Request, fds: list[int]) -> None:
+        needed = 2 * size_of(fds, request.most) + output_bytes(request.policy.limits)
+        with self._memory.take(needed + (2 * MAX_REPORT_BYTES if request.op is Op.audit else 0)):
+            outcome, report = self._outcome(visit, request, fds)
+            result = outcome.result
+            deliver(visit.connection, outcome, [result.stdout, result.stderr, report])
+
+    def _outcome(self, visit: Visit, request: Request, fds: list[int]) -> tuple[Outcome, bytes]:
+        """What became of a single command, and what an audit reported."""
         began = time.monotonic()
-        try:
+        with self._place(self._jails, request) as jails:
             # From here on, whatever the client does ends its jail.
-            self._epoll.modify(visit.connection, _MORE)
-            with _as_ours():
-                result = self._supervise(visit, self._start(request, fds))
-        finally:
-            self._count(-1)
-            self._free.release()
+            self._listen(visit)
+            with ours(), contextlib.ExitStack() as stack:
+                recording = stack.enter_context(Recording()) if request.op is Op.audit else None
+                with self._memory.take(index_bytes(request, fds)):
+                    jail = _started(jails, request, fds, recording)
+                result = _supervised(visit, jail)
+                report = recording.whole() if recording else b""
         if self._killing:
             raise _stopped()
         spent = f"{time.monotonic() - began:.3f} s"
         self._log(f"{request.op} for {visit.peer}: {result.status} in {spent} {result.detail}")
-        _deliver(visit.connection, result)
+        return Outcome(result, len(result.stdout), len(result.stderr), len(report)), report
 
-    def _start(self, request: Request, fds: list[int]) -> Jail:
-        try:
-            body = parcels.unseal(fds[0], wire.BODY_BYTES) if fds else b""
-        except ValueError as error:
-            raise UsageError(str(error)) from error
-        files, stdin = wire.unpack(request, body)
-        wanted = order(request.command, request.policy, files, stdin)
-        return self._jails.start(wanted, conversing=request.op is Op.open)
-
-    def _supervise(self, visit: Visit, jail: Jail) -> JailResult:
-        """Hand over the pipes of a conversation, and see the jail to its end."""
-        visit.hold(jail)
-        if jail.channel is not None:
+    def _serve_session(self, visit: Visit, request: Request, fds: list[int]) -> None:
+        with contextlib.ExitStack() as stack:
+            held = size_of(fds, request.most)
+            stack.enter_context(self._memory.take(held))
+            jails = stack.enter_context(self._place(self._sessions, request))
+            with ours(), self._memory.take(held + index_bytes(request, fds)):
+                start = beginning(request, body_of(fds, request.most))
+                session = stack.enter_context(jails.session(request.policy, start, idle_s=request.idle_s))
+            limits = request.policy.limits
+            sitting = Sitting(
+                visit.connection, session, limits, self._memory, held, lambda: self._listen(visit)
+            )
+            visit.hold(sitting)
+            self._log(f"session for {visit.peer} begins")
+            deliver(visit.connection, Opened())
             try:
-                ends = [jail.channel.read, jail.channel.write]
-                parcels.send(visit.connection, wire.encode_answer(wire.Opened()), ends)
-            except OSError:
-                jail.stop()
-            jail.channel.close()
-        return explained(jail, jail.supervise())
+                sitting.serve()
+            finally:
+                self._log(f"session for {visit.peer} ends after {sitting.commands} commands")
 
-    def _count(self, step: int) -> None:
-        with self._lock:
-            self._live += step
+    def _listen(self, visit: Visit) -> None:
+        """Let the main thread hear what the client says next."""
+        self._epoll.modify(visit.connection, _MORE)
 
 
-def _deliver(connection: socket.socket, result: JailResult) -> None:
-    with contextlib.ExitStack() as stack:
-        fds = []
-        if result.stdout or result.stderr:
-            with _as_ours():
-                fds = [parcels.seal([result.stdout, result.stderr])]
-            stack.callback(os.close, fds[0])
-        outcome = Outcome(result, len(result.stdout), len(result.stderr))
-        parcels.send(connection, wire.encode_answer(outcome), fds)
+def _started(jails: Jails, request: Request, fds: list[int], recording: Recording | None) -> Jail:
+    files, stdin = wire.unpack(request.index, request.stdin, body_of(fds, request.most))
+    wanted = order(request.command, request.policy, files, stdin)
+    return jails.start(wanted, conversing=request.op is Op.open, recording=recording)
 
 
-@contextlib.contextmanager
-def _as_ours() -> Iterator[None]:
-    """An OSError in here is this host's, not the connection's."""
-    try:
-        yield
-    except OSError as error:
-        remedy = "free memory, or allow more open files (ulimit -n)"
-        raise SandboxError(f"the jailer cannot do it: {error}", remedy=remedy) from error
-
-
-def _busy(why: str) -> Refusal:
-    remedy = "try again later, or start the jailer with a larger --max-jails"
-    return Refusal("busy", f"the jailer is busy: {why}", remedy, RETRY_AFTER_S)
+def _supervised(visit: Visit, jail: Jail) -> JailResult:
+    """Hand over the pipes of a conversation, and see the jail to its end."""
+    visit.hold(OneJail(jail))
+    if jail.channel is not None:
+        try:
+            ends = [jail.channel.read, jail.channel.write]
+            parcels.send(visit.connection, wire.encode_answer(Opened()), ends)
+        except OSError:
+            jail.stop()
+        jail.channel.close()
+    return explained(jail, jail.supervise())
 
 
 def _stopped() -> SandboxError:
@@ -318,26 +327,23 @@ def log_to_stderr(text: str) -> None:
         os.write(sys.stderr.fileno(), f"jailer: {clean_line(text, LOG_CHARS)}\n".encode())
 
 
-def serve(
-    paths: Paths, path: Path, *, most: int = MOST_JAILS, grace_s: float = GRACE_S, warm: bool = False
-) -> None:
+def serve(paths: Paths, path: Path, bounds: Bounds | None = None, *, warm: bool = False) -> None:
     """Be the jailer at `path` until SIGTERM or SIGINT; SandboxError when this cannot be.
 
     What a crashed predecessor left is removed first.
     """
-    if most < 1 or not grace_s >= 0:
-        raise UsageError(f"--max-jails {most} --grace {grace_s:g}", remedy="at least 1 jail and 0 seconds")
+    bounds = bounds or Bounds()
     log = log_to_stderr
     _allow_descriptors()
     seat = Seat(path)
     for text in janitor.clean_up():
         log(text)
-    jails = Jails(paths, warm=warm)
-    jails.prepare_host()
-    jailer = Jailer(jails, seat, log, most=most, grace_s=grace_s)
+    stock = Stock(paths, warm=warm)
+    stock.prepare()
+    jailer = Jailer(stock, seat, log, bounds)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda number, frame: _obey(jailer))
-    log(f"serving {path}, at most {most} jails")
+    log(f"serving {path}, at most {bounds.jails} jails and {bounds.sessions} sessions")
     announce("READY=1")
     jailer.serve()
     log("stopped")
@@ -359,12 +365,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m appliance.sandbox.jailer")
     parser.add_argument("--socket", type=Path, required=True)
     parser.add_argument("--max-jails", type=int, default=MOST_JAILS)
+    parser.add_argument("--max-sessions", type=int, default=MOST_SESSIONS)
+    parser.add_argument("--memory-mb", type=int, default=MEMORY_MB, help="for requests in hand, MiB")
     parser.add_argument("--warm", action="store_true", help="keep jails ready")
     parser.add_argument("--grace", type=float, default=GRACE_S, help="seconds for running jails at the end")
     options = parser.parse_args(arguments)
     try:
-        paths = from_environment(os.environ)
-        serve(paths, options.socket, most=options.max_jails, grace_s=options.grace, warm=options.warm)
+        bounds = Bounds(options.max_jails, options.max_sessions, options.memory_mb, options.grace)
+        serve(from_environment(os.environ), options.socket, bounds, warm=options.warm)
     except ApplianceError as error:
         print(f"jailer: {error}", file=sys.stderr)
         return error.exit_code

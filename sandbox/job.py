@@ -23,15 +23,19 @@ def check_files(files: Mapping[str, bytes]) -> None:
     if len(files) > MAX_FILES or sum(map(len, files.values())) > MAX_BYTES:
         raise UsageError(f"more than {MAX_FILES} files or {MAX_BYTES >> 20} MiB for one jail")
     for name in files:
-        parts = name.split("/")
-        if (
-            any(part in ("", ".", "..") or len(os.fsencode(part)) > MAX_NAME for part in parts)
-            or "\0" in name
-        ):
+        if not all(map(is_name, name.split("/"))):
             raise UsageError(f"{name!r} is not a relative path of ordinary names")
         for parent in PurePosixPath(name).parents:
             if str(parent) in files:
                 raise UsageError(f"{str(parent)!r} is both a file and the folder of {name!r}")
+
+
+def is_name(part: str) -> bool:
+    """Whether it can name a file or folder: text with bytes, not too many, and nothing that leads elsewhere."""
+    try:
+        return part not in ("", ".", "..") and "\0" not in part and len(os.fsencode(part)) <= MAX_NAME
+    except UnicodeEncodeError:
+        return False
 
 
 def make_job(jobs_fd: int, name: str) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from appliance.errors import UsageError
 from appliance.sandbox.image import Image
-from appliance.sandbox.job import check_files
+from appliance.sandbox.job import MAX_BYTES, check_files
 from appliance.sandbox.nsjail import CHANNEL_READ_FD, CHANNEL_WRITE_FD, WORK
 from appliance.sandbox.policy import CHANNEL_VARIABLE, Limits, Policy
 
@@ -46,12 +46,22 @@ def order(
     if any("\0" in part for part in command):
         raise UsageError("an argument holds a NUL character")
     variables = [f"{name}={value}" for name, value in policy.env]
-    if sum(len(os.fsencode(part)) + 1 for part in (*command, *variables)) > MAX_COMMAND_BYTES:
+    if sum(_size(part) + 1 for part in (*command, *variables)) > MAX_COMMAND_BYTES:
         raise UsageError(
             f"command and environment exceed {MAX_COMMAND_BYTES} bytes", remedy="pass large input as a file"
         )
+    if len(stdin) > MAX_BYTES:
+        raise UsageError(f"more than {MAX_BYTES >> 20} MiB of stdin for one jail")
     check_files(files or {})
     return Order(tuple(command), policy, dict(files or {}), stdin)
+
+
+def _size(part: str) -> int:
+    """In bytes, as the command will find it."""
+    try:
+        return len(os.fsencode(part))
+    except UnicodeEncodeError as error:
+        raise UsageError(f"an argument or a variable that is no text: {error.reason}") from error
 
 
 def message(wanted: Order, image: Image, *, conversing: bool, enforced: bool, random: bytes) -> bytes:

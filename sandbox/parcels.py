@@ -32,18 +32,23 @@ def seal(parts: Iterable[bytes]) -> int:
     return fd
 
 
-def unseal(fd: int, most: int) -> bytes:
-    """The bytes of a sealed memory file; ValueError when it is none, or longer than `most` bytes."""
+def size(fd: int, most: int) -> int:
+    """The bytes of a sealed memory file, counted; ValueError when it is none, or longer than `most`."""
     try:
         seals = fcntl.fcntl(fd, fcntl.F_GET_SEALS)
     except OSError:
         seals = 0
     if seals & SEALS != SEALS:
         raise ValueError("a descriptor that is not a sealed memory file")
-    size = os.fstat(fd).st_size
-    if size > most:
-        raise ValueError(f"{size} bytes where {most} are allowed")
-    return b"".join(os.pread(fd, CHUNK, at) for at in range(0, size, CHUNK))
+    found = os.fstat(fd).st_size
+    if found > most:
+        raise ValueError(f"{found} bytes where {most} are allowed")
+    return found
+
+
+def unseal(fd: int, most: int) -> bytes:
+    """The bytes themselves; ValueError as for `size`."""
+    return b"".join(os.pread(fd, CHUNK, at) for at in range(0, size(fd, most), CHUNK))
 
 
 def send(line: socket.socket, message: bytes, fds: Sequence[int] = ()) -> None:

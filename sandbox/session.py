@@ -12,7 +12,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from types import TracebackType
 
@@ -22,7 +22,7 @@ from appliance.sandbox.artefacts import Collection, CollectLimits, collect
 from appliance.sandbox.cell import Cell
 from appliance.sandbox.cgroups import Usage
 from appliance.sandbox.changes import Change, Snapshot
-from appliance.sandbox.ending import Facts, JailResult, Stop
+from appliance.sandbox.ending import CLOSED, Facts, JailResult, Stop
 from appliance.sandbox.jail import ends_of, facts_of, outcome
 from appliance.sandbox.order import SEED_BYTES, Order, message, order
 from appliance.sandbox.policy import Limits, Policy
@@ -30,7 +30,7 @@ from appliance.sandbox.watch import Clock, Report, Watch
 
 IDLE_S = 600.0
 ANSWER_PATIENCE_S = 5.0
-MOST_BYTES = 256 << 20
+LONGEST_IDLE_S = 7 * 86_400.0
 UNANSWERED = "its init does not answer"
 GONE = "its jail is gone: killed, or idle for longer than it may"
 
@@ -49,15 +49,19 @@ class Session:
     ) -> None:
         self._build, self._policy, self._clock = build, policy, clock
         if isinstance(start, Snapshot):
-            self._base: changes.Tree = {entry.path: entry for entry in start.entries}
+            self._base: changes.Tree = changes.checked(start.entries)
         else:
             # The same checks as for any jail's files.
             self._base = changes.tree_of(order(["true"], policy, start).files)
         self._turn = threading.Lock()
+        self._waking = threading.Lock()
+        self._running = 0
+        """Commands that run, or are about to."""
         self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self.broken = ""
         """Why no command can be run any more; empty while one can."""
         self._open = True
+        self._client_closed = False
         try:
             self._cell = build(self._base)
         except BaseException:
@@ -68,14 +72,30 @@ class Session:
         """Run one command to its end. `limits` are this command's; disk room and processors are the session's."""
         policy = replace(self._policy, limits=self._fitting(limits or self._policy.limits))
         wanted = order(command, policy, None, stdin)
-        with self._turn:
+        with self.running(), self._turn:
             self._check()
             return self._carry_out(wanted)
 
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """From its beginning to its end `stop` ends the command that is run in it, even before it has begun."""
+        with self._waking:
+            self._running += 1
+        try:
+            yield
+        finally:
+            with self._waking:
+                self._running -= 1
+                if not self._running and self._wake >= 0:
+                    # What came too late for this command is not meant for the next.
+                    with suppress(BlockingIOError):
+                        os.eventfd_read(self._wake)
+
     def stop(self) -> None:
         """End the command that runs, if one does."""
-        if self._open:
-            os.eventfd_write(self._wake, 1)
+        with self._waking:
+            if self._running and self._wake >= 0:
+                os.eventfd_write(self._wake, 1)
 
     def healthy(self) -> bool:
         """Whether the session's init answers."""
@@ -97,9 +117,13 @@ class Session:
             return changes.differences(self._base, self._now())
 
     def snapshot(self) -> Snapshot:
-        """The state of /work now; another session can begin from it."""
+        """The state of /work now; another session can begin from it. SandboxError when it is too much for that."""
         with self._turn:
-            return changes.freeze(self._now())
+            now = self._now()
+        try:
+            return changes.freeze(changes.checked(now.values()))
+        except UsageError as error:
+            raise SandboxError(error.message, remedy="give it a smaller disk limit, or reset it") from error
 
     def artefacts(self, limits: CollectLimits | None = None) -> Collection:
         """The regular files that commands wrote below /work, each refused one with its reason."""
@@ -117,12 +141,19 @@ class Session:
 
     def close(self) -> None:
         """End the session; a command that runs is stopped."""
+        self._open = False
         self.stop()
         with self._turn:
-            if self._open:
-                self._open = False
+            with self._waking:
+                wake, self._wake = self._wake, -1
+            if wake >= 0:
+                os.close(wake)
                 self._cell.discard()
-                os.close(self._wake)
+
+    def end(self) -> None:
+        """The same because its client is closed: that is not held against a command that runs."""
+        self._client_closed = True
+        self.close()
 
     def __enter__(self) -> Session:
         return self
@@ -179,13 +210,15 @@ class Session:
         report = (watch.report or Report()) if stop is Stop.ended else Report()
         lost = bool(self.broken) and stop in (Stop.broken, Stop.lost) and watch.lost_launcher
         trouble = f"the session ended: {self.broken}" if self.broken else ""
+        if stop is Stop.caller and self._client_closed:
+            stop, trouble = Stop.broken, CLOSED
         stop = Stop.broken if lost else stop
         return facts_of(stop, report, cpu_s, usage, over=watch.over, trouble=trouble)
 
     def _now(self) -> dict[str, changes.Entry]:
         """The tree as it is, read from the overlay's upper folder."""
         with self._changes() as upper:
-            room = min(self._policy.limits.disk_mb << 20, MOST_BYTES)
+            room = min(self._policy.limits.disk_mb << 20, changes.MAX_TREE_BYTES)
             try:
                 return changes.apply(self._base, changes.read(upper, room))
             except OSError as error:
@@ -228,6 +261,13 @@ class Session:
         except OSError:
             # Gone: whoever waits for the answer finds that out.
             return
+
+
+def check_idle(idle_s: float) -> None:
+    """UsageError for a time that no session can wait."""
+    # A NaN fails both comparisons.
+    if not 0 < idle_s <= LONGEST_IDLE_S:
+        raise UsageError(f"idle_s = {idle_s!r} is not between 0 and {LONGEST_IDLE_S:g} seconds")
 
 
 def _since(before: Usage | None, now: Usage) -> Usage:

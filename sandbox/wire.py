@@ -1,48 +1,59 @@
 """What the jailer and its clients say to each other: pure encoding and decoding, nothing is sent here.
 
 A message is one JSON object in one packet, with `v`, the version. What may be big travels beside it as bytes (in a
-sealed memory file, see `parcels`) whose layout the message gives: a request's is the index of the job's files, their
-contents, then stdin; a result's is stdout, then stderr. A client sends one request per connection. Whatever it does
-next, a word more, half a close or a whole one, ends its jail.
+sealed memory file, see `parcels`) whose layout the message gives: a request's is an index, the contents that it
+speaks of, then stdin; a result's is stdout, stderr, then the report of an audit. A client sends one request per
+connection. Whatever it does next, a word more, half a close or a whole one, ends its jail; only in a session it goes
+on with turns, one at a time, and may say `stop` while a command runs (see `turns`).
 
-| request  | answers                                                                              |
-|----------|--------------------------------------------------------------------------------------|
-| `run`    | `result`, when the command has ended                                                 |
-| `open`   | `opened` with two descriptors (to read, to write), then `result`                     |
-| `status` | `state`                                                                              |
-| `ping`   | `pong`                                                                               |
+| request   | answers                                                                              |
+|-----------|--------------------------------------------------------------------------------------|
+| `run`     | `result`, when the command has ended                                                 |
+| `audit`   | the same, with what the command did                                                  |
+| `open`    | `opened` with two descriptors (to read, to write), then `result`                     |
+| `session` | `opened`, then an answer to each turn                                                |
+| `status`  | `state`                                                                              |
+| `ping`    | `pong`                                                                               |
 
-Any of them may be answered with `refused`. Decoding is strict: exactly the known keys, exactly the known types. Text
-may hold bytes that are not UTF-8, as Python's file names do; they travel as they are.
+Any of them may be answered with `refused`. Decoding is strict, as `codec` says.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Any, NoReturn
 
-from appliance.errors import SandboxError, UsageError
+from appliance.errors import BY_KIND, ApplianceError, SandboxError, UsageError
+from appliance.sandbox import codec
+from appliance.sandbox.auditing import MAX_REPORT_BYTES
+from appliance.sandbox.changes import MAX_TREE_BYTES
+from appliance.sandbox.codec import NUMBER, Kinds
 from appliance.sandbox.ending import JailResult, JailStatus
 from appliance.sandbox.job import MAX_BYTES
 from appliance.sandbox.policy import Limits, Policy
 
-VERSION = 1
-MESSAGE_BYTES = 192 * 1024
+MESSAGE_BYTES = codec.MESSAGE_BYTES
 INDEX_BYTES = 16 << 20
 BODY_BYTES = INDEX_BYTES + 2 * MAX_BYTES
 """Index, files and stdin of one request."""
-
-_NUMBER = (int, float)
+TREE_INDEX_BYTES = 64 << 20
+TREE_BYTES = TREE_INDEX_BYTES + MAX_TREE_BYTES
+"""What a session begins with, or is kept of one."""
+CONTENTS_BYTES = 1 << 40
+"""Of the files of a collection; the jailer's own cap is lower."""
+SAME_RELEASE = "run jailer and client from the same release"
 
 
 class Op(StrEnum):
     """What a client may ask for."""
 
     run = "run"
+    audit = "audit"
     open = "open"
+    session = "session"
     status = "status"
     ping = "ping"
 
@@ -56,6 +67,17 @@ class Request:
     policy: Policy = field(default_factory=Policy)
     index: int = 0
     stdin: int = 0
+    image: str = ""
+    """A name or a digest of the jailer's image store; empty is its host's own."""
+    tree: bool = False
+    """A session begins with a whole tree instead of plain files."""
+    idle_s: float = 0.0
+    """How long a session waits for its next command."""
+
+    @property
+    def most(self) -> int:
+        """The most bytes that may travel beside it."""
+        return TREE_BYTES if self.tree else BODY_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +87,42 @@ class Outcome:
     result: JailResult
     stdout: int
     stderr: int
+    report: int = 0
+    """Of an audit."""
+
+    @property
+    def size(self) -> int:
+        return self.stdout + self.stderr + self.report
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """The conversation may begin."""
+    """The conversation, or the session, may begin."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A turn that has nothing to tell is done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """Of a session."""
+
+    healthy: bool
+    broken: str
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What a turn asked for travels beside this: an index of so many bytes, then so many of contents."""
+
+    index: int
+    contents: int
+
+    @property
+    def size(self) -> int:
+        return self.index + self.contents
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +139,10 @@ class State:
     """Jails that are running."""
     most: int
     """Jails it runs at once."""
+    sessions: int
+    """Sessions that are open."""
+    most_sessions: int
+    """Sessions it keeps open at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,22 +156,22 @@ class Refusal:
 
     def raised(self) -> NoReturn:
         """Raise it as the error that the direct client would have raised."""
-        kind = UsageError if self.kind == UsageError.kind else SandboxError
-        raise kind(self.message, remedy=self.remedy)
+        raise self.error()
+
+    def error(self) -> ApplianceError:
+        return BY_KIND.get(self.kind, SandboxError)(self.message, remedy=self.remedy)
 
 
-Answer = Outcome | Opened | Pong | State | Refusal
+Answer = Outcome | Opened | Done | Health | Beside | Pong | State | Refusal
 
 
 def encode_request(request: Request) -> bytes:
     """The packet; UsageError when command and environment do not fit into one."""
-    record: dict[str, Any] = {"op": request.op}
-    if request.op in (Op.run, Op.open):
-        record |= asdict(request)
+    record = asdict(request)
     try:
-        body = _dumped(record)
+        body = codec.dumped({name: record[name] for name in _REQUESTS[request.op]})
     except UnicodeEncodeError as error:
-        raise UsageError(f"an argument or a variable that is no text: {error.reason}") from error
+        raise UsageError(f"a name, an argument or a variable that is no text: {error.reason}") from error
     if len(body) > MESSAGE_BYTES:
         raise UsageError(f"a request of {len(body)} bytes", remedy="pass large input as a file")
     return body
@@ -123,57 +180,49 @@ def encode_request(request: Request) -> bytes:
 def decode_request(body: bytes) -> Request:
     """The request in a packet; UsageError when it is none, or asks for what no policy allows."""
     try:
-        record = _loaded(body)
-        op = Op(_kept(record, "op", str))
-        if op in (Op.status, Op.ping):
-            _shape(record, {"op": (str,)})
-            return Request(op)
-        _shape(record, _ORDER)
-        command = tuple(_text(part) for part in record["command"])
-        index, stdin = _length(record["index"], INDEX_BYTES), _length(record["stdin"], BODY_BYTES)
-        return Request(op, command, _policy(record["policy"]), index, stdin)
+        record = codec.loaded(body)
+        kinds = _REQUESTS[Op(codec.kept(record, "op", str))]
+        codec.check_shape(record, kinds)
+        request = Request(**{name: _READERS[name](value) for name, value in record.items()})
+        codec.length(request.index, TREE_INDEX_BYTES if request.tree else INDEX_BYTES)
+        return request
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"not a request: {error}", remedy=_SAME_RELEASE) from error
+        raise UsageError(f"not a request: {error}", remedy=SAME_RELEASE) from error
 
 
 def encode_answer(answer: Answer) -> bytes:
     """The packet; text that might not fit into it is cut."""
     match answer:
-        case Outcome(result, stdout, stderr):
-            record = asdict(replace(result, stdout=b"", stderr=b"", detail=_cut(result.detail)))
-            return _dumped(record | {"is": "result", "stdout": stdout, "stderr": stderr})
+        case Outcome(result, stdout, stderr, report):
+            record = asdict(replace(result, stdout=b"", stderr=b"", detail=codec.cut(result.detail)))
+            lengths = {"stdout": stdout, "stderr": stderr, "report": report}
+            return codec.dumped({**record, "is": "result", **lengths})
         case Refusal():
-            short = replace(answer, message=_cut(answer.message), remedy=_cut(answer.remedy))
-            return _dumped({"is": "refused", **asdict(short)})
-        case State():
-            return _dumped({"is": "state", **asdict(answer)})
-        case Opened():
-            return _dumped({"is": "opened"})
-        case Pong():
-            return _dumped({"is": "pong"})
+            answer = replace(answer, message=codec.cut(answer.message), remedy=codec.cut(answer.remedy))
+        case Health():
+            answer = replace(answer, broken=codec.cut(answer.broken))
+    return codec.dumped({"is": _WORDS[type(answer)], **asdict(answer)})
 
 
 def decode_answer(body: bytes) -> Answer:
     """The answer in a packet; SandboxError when it is none."""
     try:
-        record = _loaded(body)
-        kind = _kept(record, "is", str)
+        record = codec.loaded(body)
+        kind = codec.kept(record, "is", str)
         if kind not in _ANSWERS:
             raise ValueError(f"an answer of kind {kind!r}")
         kinds, made = _ANSWERS[kind]
-        _shape(record, kinds)
+        codec.check_shape(record, kinds)
         del record["is"]
         return made(record)
     except (ValueError, RecursionError) as error:
-        raise SandboxError(f"the jailer's answer cannot be read: {error}", remedy=_SAME_RELEASE) from error
+        raise SandboxError(f"the jailer's answer cannot be read: {error}", remedy=SAME_RELEASE) from error
 
 
 def pack(files: Mapping[str, bytes], stdin: bytes) -> tuple[int, list[bytes]]:
     """What travels beside a request: the length of its index, and its parts."""
-    if len(stdin) > MAX_BYTES:
-        raise UsageError(f"more than {MAX_BYTES >> 20} MiB of stdin for one jail")
     try:
-        index = _json([[name, len(body)] for name, body in files.items()]) if files else b""
+        index = codec.to_json([[name, len(body)] for name, body in files.items()]) if files else b""
     except UnicodeEncodeError as error:
         raise UsageError(f"a file name that is no text: {error.reason}") from error
     if len(index) > INDEX_BYTES:
@@ -181,166 +230,154 @@ def pack(files: Mapping[str, bytes], stdin: bytes) -> tuple[int, list[bytes]]:
     return len(index), [index, *files.values(), stdin]
 
 
-def unpack(request: Request, body: bytes) -> tuple[dict[str, bytes], bytes]:
-    """Files and stdin from what came beside `request`; UsageError when it is not what the request says."""
-    try:
-        names = _parsed(body[: request.index]) if request.index else []
-        end = len(body) - request.stdin
-        files, at = {}, request.index
-        for name, size in _entries(names):
+def unpack(index: int, stdin: int, body: bytes) -> tuple[dict[str, bytes], bytes]:
+    """Files and stdin from what came beside a request, by the lengths it gave; UsageError when they do not fit."""
+    with not_as_said():
+        files: dict[str, bytes] = {}
+        at, end = index, len(body) - stdin
+        for name, size in _entries(body[:index]):
             if name in files:
                 raise ValueError(f"{name!r} comes twice")
             files[name] = body[at : at + size]
             at += size
         if at != end:
-            raise ValueError(f"{len(body)} bytes came, and the index speaks of {at + request.stdin}")
+            raise ValueError(f"{len(body)} bytes came, and the index speaks of {at + stdin}")
         return files, body[at:]
+
+
+@contextmanager
+def not_as_said() -> Iterator[None]:
+    """A complaint about what came beside a message is a UsageError."""
+    try:
+        yield
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"not what a request says: {error}", remedy=_SAME_RELEASE) from error
+        raise UsageError(f"not what a request says: {error}", remedy=SAME_RELEASE) from error
 
 
-def with_streams(outcome: Outcome, body: bytes) -> JailResult:
-    """The whole result; SandboxError when what came beside it is of another length."""
-    if len(body) != outcome.stdout + outcome.stderr:
-        raise SandboxError("the jailer's answer lacks output of the command", remedy=_SAME_RELEASE)
-    return replace(outcome.result, stdout=body[: outcome.stdout], stderr=body[outcome.stdout :])
+def with_streams(outcome: Outcome, body: bytes) -> tuple[JailResult, bytes]:
+    """The whole result, and the report of an audit; SandboxError when what came beside it is of another length."""
+    if len(body) != outcome.size:
+        raise SandboxError("the jailer's answer lacks output of the command", remedy=SAME_RELEASE)
+    stderr, report = outcome.stdout, outcome.stdout + outcome.stderr
+    return replace(outcome.result, stdout=body[:stderr], stderr=body[stderr:report]), body[report:]
 
 
-def _kinds(default: object) -> tuple[type, ...]:
-    return _NUMBER if type(default) is float else (type(default),)
-
-
-_Kinds = Mapping[str, tuple[type, ...]]
-_ORDER: _Kinds = {"op": (str,), "command": (list,), "policy": (dict,), "index": (int,), "stdin": (int,)}
-_LIMITS: _Kinds = {known.name: _kinds(known.default) for known in fields(Limits)}
-_MORE: _Kinds = {
-    known.name: _kinds(known.default) for known in fields(Policy) if known.name not in ("limits", "env")
+_ORDER: Kinds = {
+    "op": (str,),
+    "command": (list,),
+    "policy": (dict,),
+    "index": (int,),
+    "stdin": (int,),
+    "image": (str,),
+}
+_SESSION: Kinds = {
+    "op": (str,),
+    "policy": (dict,),
+    "index": (int,),
+    "image": (str,),
+    "tree": (bool,),
+    "idle_s": NUMBER,
+}
+_ONLY_OP: Kinds = {"op": (str,)}
+_REQUESTS: dict[Op, Kinds] = {
+    **dict.fromkeys((Op.run, Op.audit, Op.open), _ORDER),
+    Op.session: _SESSION,
+    **dict.fromkeys((Op.status, Op.ping), _ONLY_OP),
+}
+LIMITS: Kinds = {known.name: codec.kinds_of(known.default) for known in fields(Limits)}
+_MORE: Kinds = {
+    known.name: codec.kinds_of(known.default)
+    for known in fields(Policy)
+    if known.name not in ("limits", "env")
 }
 """Plain settings of a policy."""
-_POLICY: _Kinds = {"limits": (dict,), "env": (list,), **_MORE}
-_BARE: _Kinds = {"is": (str,)}
-_RESULT: _Kinds = {
+_POLICY: Kinds = {"limits": (dict,), "env": (list,), **_MORE}
+_BARE: Kinds = {"is": (str,)}
+_RESULT: Kinds = {
     **dict.fromkeys(("is", "status", "limits", "detail"), (str,)),
     **dict.fromkeys(("exit_code", "signal"), (int, type(None))),
-    **dict.fromkeys(("stdout", "stderr"), (int,)),
-    **dict.fromkeys(("cpu_s", "wall_s"), _NUMBER),
-    "peak_mib": (*_NUMBER, type(None)),
+    **dict.fromkeys(("stdout", "stderr", "report"), (int,)),
+    **dict.fromkeys(("cpu_s", "wall_s"), NUMBER),
+    "peak_mib": (*NUMBER, type(None)),
 }
-_STATE: _Kinds = {"is": (str,), **dict.fromkeys(("pid", "live", "most"), (int,))}
-_REFUSAL: _Kinds = {
+_STATE: Kinds = {"is": (str,), **{known.name: (int,) for known in fields(State)}}
+_HEALTH: Kinds = {"is": (str,), "healthy": (bool,), "broken": (str,)}
+_BESIDE: Kinds = {"is": (str,), "index": (int,), "contents": (int,)}
+_REFUSAL: Kinds = {
     **dict.fromkeys(("is", "kind", "message", "remedy"), (str,)),
-    "retry_after_s": (*_NUMBER, type(None)),
+    "retry_after_s": (*NUMBER, type(None)),
 }
 
 
 def _outcome(record: dict[str, Any]) -> Outcome:
     if record["limits"] not in ("full", "reduced"):
         raise ValueError(f"limits {record['limits']!r}")
-    stdout, stderr = (_length(record[name], _LONGEST_STREAM) for name in ("stdout", "stderr"))
+    report = codec.length(record.pop("report"), MAX_REPORT_BYTES)
+    stdout, stderr = (codec.length(record[name], _LONGEST_STREAM) for name in ("stdout", "stderr"))
     streams = {"status": JailStatus(record["status"]), "stdout": b"", "stderr": b""}
-    return Outcome(JailResult(**(record | streams)), stdout, stderr)
+    return Outcome(JailResult(**(record | streams)), stdout, stderr, report)
 
 
-_ANSWERS: dict[str, tuple[_Kinds, Callable[[dict[str, Any]], Answer]]] = {
+def _beside(record: dict[str, Any]) -> Beside:
+    index = codec.length(record["index"], TREE_INDEX_BYTES)
+    return Beside(index, codec.length(record["contents"], CONTENTS_BYTES))
+
+
+_ANSWERS: dict[str, tuple[Kinds, Callable[[dict[str, Any]], Answer]]] = {
     "result": (_RESULT, _outcome),
     "opened": (_BARE, lambda record: Opened()),
+    "done": (_BARE, lambda record: Done()),
+    "health": (_HEALTH, lambda record: Health(**record)),
+    "beside": (_BESIDE, _beside),
     "pong": (_BARE, lambda record: Pong()),
     "state": (_STATE, lambda record: State(**record)),
     "refused": (_REFUSAL, lambda record: Refusal(**record)),
 }
+_WORDS: dict[type, str] = {
+    Opened: "opened",
+    Done: "done",
+    Health: "health",
+    Beside: "beside",
+    Pong: "pong",
+    State: "state",
+    Refusal: "refused",
+}
 _LONGEST_STREAM = 1 << 30
-_SAME_RELEASE = "run jailer and client from the same release"
-_TEXT_CHARS = 8 * 1024
+
+
+def limits_of(record: dict[str, Any]) -> Limits:
+    """Limits; the constructor checks the values, and refuses with an error of its own."""
+    codec.check_shape(record, LIMITS)
+    return Limits(**record)
+
+
+def command_of(parts: list[object]) -> tuple[str, ...]:
+    return tuple(codec.text(part) for part in parts)
 
 
 def _policy(record: dict[str, Any]) -> Policy:
-    """Limits and variables; the constructors check the values, and refuse with errors of their own."""
-    _shape(record, _POLICY)
-    _shape(record["limits"], _LIMITS)
+    codec.check_shape(record, _POLICY)
     pairs = []
     for pair in record["env"]:
-        name, value = pair if type(pair) is list and len(pair) == 2 else (None, None)
-        pairs.append((_text(name), _text(value)))
+        name, value = codec.row(pair, str, str)
+        pairs.append((codec.text(name), codec.text(value)))
     more = {name: record[name] for name in _MORE}
-    return Policy(Limits(**record["limits"]), tuple(pairs), **more)
+    return Policy(limits_of(record["limits"]), tuple(pairs), **more)
 
 
-def _entries(names: object) -> Iterable[tuple[str, int]]:
-    if type(names) is not list:
-        raise ValueError("the index of files is not a list")
-    for entry in names:
-        name, size = entry if type(entry) is list and len(entry) == 2 else (None, None)
-        yield _text(name), _length(size, MAX_BYTES)
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "op": Op,
+    "command": command_of,
+    "policy": _policy,
+    "index": int,
+    "stdin": lambda value: codec.length(value, BODY_BYTES),
+    "image": codec.text,
+    "tree": bool,
+    "idle_s": float,
+}
 
 
-def _shape(record: dict[str, Any], kinds: _Kinds) -> None:
-    """Refuse anything but an object of exactly these keys and exact types: True is no number here."""
-    if record.keys() != kinds.keys():
-        raise ValueError(f"not an object with just {', '.join(kinds)}")
-    for name, allowed in kinds.items():
-        if type(record[name]) not in allowed:
-            raise ValueError(f"{name} is a {type(record[name]).__name__}")
-
-
-def _kept(record: dict[str, Any], name: str, kind: type) -> Any:
-    value = record.get(name)
-    if type(value) is not kind:
-        raise ValueError(f"{name} is missing or of a wrong type")
-    return value
-
-
-def _text(value: object) -> str:
-    """Text that has bytes: JSON can spell halves of characters, which have none."""
-    if type(value) is not str:
-        raise ValueError(f"a {type(value).__name__} where text belongs")
-    value.encode("utf-8", "surrogateescape")
-    return value
-
-
-def _cut(text: str) -> str:
-    """For a person, so a packet is sure to hold it."""
-    return text[:_TEXT_CHARS].encode("utf-8", "backslashreplace").decode()
-
-
-def _length(value: object, most: int) -> int:
-    if type(value) is not int or not 0 <= value <= most:
-        raise ValueError("a length that is no number, or out of bounds")
-    return value
-
-
-def _dumped(record: dict[str, Any]) -> bytes:
-    return _json({"v": VERSION, **record})
-
-
-def _json(value: object) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogateescape")
-
-
-def _loaded(body: bytes) -> dict[str, Any]:
-    """The object in a packet, without its version; ValueError when it is none of this version."""
-    if len(body) > MESSAGE_BYTES:
-        raise ValueError("the message is too long")
-    record = _parsed(body)
-    if type(record) is not dict:
-        raise ValueError("not an object")
-    version = record.pop("v", None)
-    if type(version) is not int or version != VERSION:
-        raise ValueError(f"version {str(version)[:20]!r}; this side speaks {VERSION}")
-    return record
-
-
-def _parsed(body: bytes) -> Any:
-    text = body.decode("utf-8", "surrogateescape")
-    return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Of a key given twice, two readers could believe two values."""
-    record = dict(pairs)
-    if len(record) < len(pairs):
-        raise ValueError("a key is given twice")
-    return record
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a number")
+def _entries(index: bytes) -> Iterable[tuple[str, int]]:
+    for entry in codec.rows(codec.parsed(index)) if index else []:
+        name, size = codec.row(entry, str, int)
+        yield codec.text(name), codec.length(size, MAX_BYTES)

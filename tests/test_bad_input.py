@@ -97,7 +97,28 @@ def test_a_pack_with_two_equal_keys(tmp_path: Path, tiny_model: Path) -> None:
 
 
 def test_a_pack_that_does_not_exist(tmp_path: Path, tiny_model: Path) -> None:
-    told(train(tmp_path, recipe(tmp_path, tiny_model, tmp_path / "absent")), 2, "absent", "starter")
+    path = recipe(tmp_path, tiny_model, tmp_path / "absent")
+    told(train(tmp_path, path), 2, f"{path}: tasks.packs", "absent", "starter")
+
+
+@pytest.mark.parametrize(
+    ("extra", "said"),
+    [
+        ('[learner]\ndevice = "cuda"\n', "'learner.device' is 'cuda', but torch finds no CUDA device"),
+        (
+            "[engine]\ngpu_layers = 3\n",
+            "'engine.gpu_layers' is 3, but this llama.cpp was built without a GPU",
+        ),
+    ],
+)
+def test_a_device_that_is_not_there_is_refused_before_a_run_is_recorded(
+    tmp_path: Path, tiny_model: Path, extra: str, said: str
+) -> None:
+    if Path("/dev/nvidiactl").exists():
+        pytest.skip("there is a GPU here")
+    path = recipe(tmp_path, tiny_model, extra=extra)
+    told(train(tmp_path, path), 2, f"{path}: {said}")
+    assert no_runs(tmp_path)
 
 
 @pytest.fixture

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +15,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from appliance.cli.image import command as image_command
 from appliance.cli.judge import command as judge_command
 from appliance.cli.task import command as task_command
 from appliance.errors import NotFoundError, TaskError, UsageError
@@ -21,8 +24,8 @@ from appliance.judge import EVIDENCE_CAP, TEXT_CAP, Judge, conclude, read_submis
 from appliance.kinds.function import Case, judge_reply
 from appliance.nouns import Task, Verdict
 from appliance.paths import Paths
-from appliance.sandbox.client import Jails
 from appliance.tasks import find_task, load_pack, load_task
+from appliance.yard import Yard
 
 HERE = Path(__file__).parent
 PACKS = [HERE / "data/pack_tiny", HERE / "data/pack_judging"]
@@ -33,8 +36,8 @@ ADD = b"def add_two(a, b):\n    return a + b\n"
 @pytest.fixture(scope="module")
 def judge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Judge]:
     home = tmp_path_factory.mktemp("home")
-    with Jails(Paths(data=home / "data", cache=home / "cache")) as jails:
-        yield Judge(jails)
+    with Yard(Paths(data=home / "data", cache=home / "cache")) as yard:
+        yield Judge(yard)
 
 
 @pytest.fixture
@@ -295,6 +298,41 @@ def test_task_check_fails_when_a_task_cannot_be_trusted(cli: CliRunner, tmp_path
     )
     assert shown.exit_code == 1
     assert "tiny/digit_seven: gold got 0.0 (fail), not 1.0" in shown.stdout
+
+
+@pytest.mark.jail
+def test_a_task_that_names_an_image_is_judged_in_it(cli: CliRunner, tmp_path: Path) -> None:
+    """The gold needs a package that only the image has."""
+    venv = tmp_path / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
+    (site,) = venv.glob("lib/python*/site-packages")
+    (site / "tiny_sums.py").write_text("def add(a, b):\n    return a + b\n")
+    built = cli.invoke(image_command, ["build", "--python", str(venv), "--name", "sums", "--json"])
+    assert built.exit_code == 0, built.output
+    folder = Path(shutil.copytree(PACKS[1] / "add_two", tmp_path / "add_two"))
+    gold = folder / "solution/solution.py"
+    gold.write_text("import tiny_sums\n\n\ndef add_two(a, b):\n    return tiny_sums.add(a, b)\n")
+    without = cli.invoke(judge_command, ["run", str(folder), str(gold), "--json"], catch_exceptions=False)
+    assert json.loads(without.stdout)["reward"] == 0.0
+    pool = folder / "pool.toml"
+    text, digest = pool.read_text(), json.loads(built.stdout)["digest"]
+    pool.write_text(text.replace("[function]", f'image = "{digest}"\n[function]'))
+    checked = cli.invoke(task_command, ["check", str(folder), "--json"], catch_exceptions=False)
+    assert (checked.exit_code, json.loads(checked.stdout)["ok"]) == (0, True)
+    pool.write_text(text.replace("[function]", f'image = "sha256:{"0" * 64}"\n[function]'))
+    for verb, words in (
+        (task_command, ["check", str(folder)]),
+        (judge_command, ["run", str(folder), str(gold)]),
+    ):
+        error = cli.invoke(verb, words).exception
+        assert isinstance(error, TaskError)
+        assert f"{pool}: field 'image': no image 'sha256:0000" in error.message
+        assert "appliance image build or import" in error.remedy
+
+
+def test_an_empty_path_is_not_the_current_folder(cli: CliRunner) -> None:
+    error = cli.invoke(judge_command, ["run", "judging/add_two", "", *_pack_options()]).exception
+    assert isinstance(error, UsageError) and "PATH is empty" in error.message
 
 
 def test_errors_of_the_verbs_are_ours(cli: CliRunner, tmp_path: Path) -> None:

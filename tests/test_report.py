@@ -109,6 +109,19 @@ def test_half_a_run_says_what_is_missing(tmp_path: Path) -> None:
     }
 
 
+def test_a_failed_run_says_why_and_a_resumed_one_no_more(tmp_path: Path) -> None:
+    path = write_run(tmp_path, state="failed")
+    with Store(path, tmp_path / "objects") as store:
+        store.append_event(91.0, RUN, "run.failed", 0, {"error": "the engine \x1b[2Jdied"})
+    report = write_report(path, RUN, tmp_path / "run")
+    assert "It failed: the engine died" in report.text
+    assert "It failed: the engine died" in (tmp_path / "run/report.md").read_text()
+    assert report.to_json()["error"] == "the engine died"
+    with Store(path, tmp_path / "objects") as store:
+        store.set_run(RUN, state="finished")
+    assert "It failed" not in write_report(path, RUN, tmp_path / "run").text
+
+
 def test_missing_store_and_run(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError) as missing:
         write_report(tmp_path / "none.db", RUN, tmp_path)

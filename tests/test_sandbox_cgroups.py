@@ -8,11 +8,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from jail_helpers import came
 
 from appliance.errors import SandboxError
 from appliance.sandbox import cgroups, kernfs
@@ -82,15 +82,6 @@ def unified() -> Iterator[LeafV2]:
     leaf.folders[0].mkdir()
     yield leaf
     assert leaf.remove()
-
-
-def came(condition: Callable[[], object], within_s: float = 20.0) -> bool:
-    deadline = time.monotonic() + within_s
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.01)
-    return True
 
 
 def said(process: subprocess.Popen[bytes]) -> str:

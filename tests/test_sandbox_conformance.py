@@ -6,86 +6,29 @@ one table of commands through all of them and compares what came back.
 
 from __future__ import annotations
 
-import itertools
 import os
 import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
+from jail_helpers import VARIANTS, came, descriptors, echo, mark, sleepers
 
-from appliance.errors import SandboxError, UsageError
+from appliance.errors import UsageError
 from appliance.paths import Paths, from_environment
 from appliance.sandbox.cgroups import nursery
-from appliance.sandbox.client import JailResult, Jails, JailStatus
+from appliance.sandbox.ending import CLOSED, JailResult, JailStatus
 from appliance.sandbox.policy import Limits, Policy
-from appliance.sandbox.remote import RemoteJails
 
 pytestmark = pytest.mark.jail
 
-ROOT = Path(__file__).resolve().parents[1]
 QUICK = Policy(Limits(wall_s=20, cpu_s=10))
 BRIEF = Policy(Limits(wall_s=0.5))
-MARK = f"{60 + os.getpid() / 1e7:.7f}"
-"""A number of seconds that nobody else's `sleep` has: how this run's processes are told from others."""
-_sequence = itertools.count()
-ECHO = b"""
-import os, sys, time
-read, write = (int(part) for part in os.environ["APPLIANCE_CHANNEL"].split(","))
-while body := os.read(read, 65536):
-    if body == b"die": os._exit(7)
-    if body == b"hang": time.sleep(60)
-    if body == b"hog": hoard = [b"x" * (1 << 20) for _ in range(1000)]
-    left = memoryview(body.upper())
-    while left: left = left[os.write(write, left):]
-"""
-
-
-@contextmanager
-def direct(home: Path) -> Iterator[Jails]:
-    with Jails(from_environment({"APPLIANCE_HOME": str(home)})) as jails:
-        yield jails
-
-
-@contextmanager
-def remote(home: Path, *options: str) -> Iterator[RemoteJails]:
-    path = home / f"jailer-{next(_sequence)}.sock"
-    command = [sys.executable, "-m", "appliance.sandbox.jailer", "--socket", str(path), *options]
-    environment = {**os.environ, "APPLIANCE_HOME": str(home)}
-    with subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.DEVNULL) as process:
-        try:
-            assert came(lambda: path.exists() and answers(path), 120)
-            with RemoteJails(path) as jails:
-                yield jails
-        finally:
-            process.terminate()
-    assert process.returncode == 0
-
-
-@contextmanager
-def warm(home: Path) -> Iterator[Jails]:
-    with Jails(from_environment({"APPLIANCE_HOME": str(home)}), warm=True) as jails:
-        yield jails
-
-
-@contextmanager
-def remote_warm(home: Path) -> Iterator[RemoteJails]:
-    with remote(home, "--warm") as jails:
-        yield jails
-
-
-VARIANTS: dict[str, Callable[[Path], AbstractContextManager[Any]]] = {
-    "direct": direct,
-    "remote": remote,
-    "warm": warm,
-    "remote-warm": remote_warm,
-}
+MARK = mark()
 
 
 @pytest.fixture(scope="module")
@@ -99,49 +42,16 @@ def jails(request: pytest.FixtureRequest, home: Path) -> Iterator[Any]:
         yield found
 
 
-def answers(path: Path) -> bool:
-    try:
-        return RemoteJails(path).status().pid > 0
-    except SandboxError:
-        return False
-
-
-def came(what: Callable[[], object], seconds: float = 20) -> bool:
-    deadline = time.monotonic() + seconds
-    while not what():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
-
-
-def sleepers() -> list[str]:
-    """Processes of this run, in whatever jail."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            if (folder / "cmdline").read_bytes() == f"sleep\0{MARK}\0".encode():
-                found.append(folder.name)
-        except OSError:
-            continue
-    return found
-
-
-def descriptors(jails: Any) -> list[str]:
-    """Our own, as far as they say anything: who keeps jails ready in this process has more or fewer at any time."""
-    if getattr(jails, "_warm", False):
-        return []
-    return sorted(path.name for path in Path("/proc/self/fd").iterdir())
+def own(jails: Any) -> list[str]:
+    """Our descriptors, as far as they say anything: who keeps jails ready in this process has more or fewer at any
+    time."""
+    return [] if getattr(jails, "_warm", False) else descriptors()
 
 
 def shell(jails: Any, text: str, policy: Policy = QUICK, **more: Any) -> JailResult:
     result = jails.run(["sh", "-c", text], policy, **more)
     assert isinstance(result, JailResult)
     return result
-
-
-def echo(jails: Any, policy: Policy = QUICK) -> Any:
-    return jails.open(["python3", "-S", "/job/echo.py"], policy, files={"echo.py": ECHO})
 
 
 def test_a_command_finds_files_input_variables_and_a_folder_to_work_in(jails: Any) -> None:
@@ -181,12 +91,12 @@ def test_a_timeout_kills_the_children_too(jails: Any) -> None:
     text = f"sleep {MARK} & (sleep {MARK} & sleep {MARK}); sleep {MARK}"
     result = shell(jails, f"echo partial; {text}", BRIEF)
     assert (result.status, result.stdout) == (JailStatus.timeout_wall, b"partial\n")
-    assert sleepers() == []
+    assert sleepers(MARK) == []
 
 
 def test_what_a_command_leaves_running_is_killed(jails: Any) -> None:
     assert shell(jails, f"setsid sleep {MARK} >/dev/null 2>&1 & exit 0").status is JailStatus.ok
-    assert sleepers() == []
+    assert sleepers(MARK) == []
 
 
 def test_large_input_arrives_whole_and_need_not_be_read(jails: Any) -> None:
@@ -256,6 +166,8 @@ def test_files_cannot_be_changed(jails: Any) -> None:
         ("true", {}),
         (["true\0"], {}),
         (["x" * 100_000], {}),
+        (["true", "\ud800"], {}),
+        (["true"], {"\ud800": b""}),
         (["true"], {"/etc/passwd": b""}),
         (["true"], {"../x": b""}),
         (["true"], {"a//b": b""}),
@@ -299,7 +211,7 @@ def test_memory_and_processes_are_limited(jails: Any) -> None:
     assert hog.status is JailStatus.memory
     many = f"for i in 1 2 3 4 5 6 7 8 9; do sleep {MARK} & done; wait"
     assert shell(jails, many, Policy(Limits(pids=4, wall_s=5))).status is JailStatus.processes
-    assert sleepers() == []
+    assert sleepers(MARK) == []
 
 
 def test_many_at_once_answer_for_themselves(jails: Any) -> None:
@@ -309,16 +221,16 @@ def test_many_at_once_answer_for_themselves(jails: Any) -> None:
         return result.stdout, b"%d" % number
 
     one(1)
-    before = descriptors(jails)
+    before = own(jails)
     with ThreadPoolExecutor(16) as pool:
         assert all(got == wanted for got, wanted in pool.map(one, range(1, 65)))
-    assert descriptors(jails) == before
+    assert own(jails) == before
 
 
 def test_a_conversation_goes_back_and_forth(jails: Any) -> None:
     shell(jails, "true")
-    before = descriptors(jails)
-    with echo(jails) as talk:
+    before = own(jails)
+    with echo(jails, QUICK) as talk:
         for number in range(20):
             talk.send(b"word %d" % number)
             assert talk.receive(100, 20) == b"WORD %d" % number
@@ -333,12 +245,12 @@ def test_a_conversation_goes_back_and_forth(jails: Any) -> None:
         talk.send(b"more")
     assert talk.receive(100, 20) is None
     assert came(lambda: jails.live == 0)
-    assert came(lambda: descriptors(jails) == before)
+    assert came(lambda: own(jails) == before)
 
 
 def test_a_conversation_carries_many_bytes(jails: Any) -> None:
     body, heard = b"abcdefgh" * 100_000, b""
-    with echo(jails) as talk, ThreadPoolExecutor(1) as pool:
+    with echo(jails, QUICK) as talk, ThreadPoolExecutor(1) as pool:
         sending = pool.submit(talk.send, body)
         while len(heard) < len(body):
             heard += talk.receive(65536, 20)
@@ -363,7 +275,7 @@ def test_output_of_a_conversation_comes_with_its_result(jails: Any) -> None:
 
 
 def test_a_silent_peer_times_out_and_is_stopped_at_the_end(jails: Any) -> None:
-    with echo(jails) as talk:
+    with echo(jails, QUICK) as talk:
         talk.send(b"hang")
         with pytest.raises(TimeoutError):
             talk.receive(100, 0.2)
@@ -377,7 +289,7 @@ def test_a_conversation_is_killed_at_its_limits(jails: Any) -> None:
         with pytest.raises(BrokenPipeError):
             talk.send(bytes(4 << 20))
         assert talk.finish().status is JailStatus.timeout_wall
-    assert sleepers() == []
+    assert sleepers(MARK) == []
     with echo(jails, Policy(Limits(memory_mb=64))) as talk:
         talk.send(b"hog")
         assert talk.receive(100, 20) is None
@@ -394,35 +306,74 @@ def test_a_peer_that_never_reads_cannot_block_us_past_its_limit(jails: Any) -> N
 
 def test_an_abandoned_conversation_leaves_nothing(jails: Any) -> None:
     shell(jails, "true")
-    before = descriptors(jails)
+    before = own(jails)
     with pytest.raises(ZeroDivisionError), jails.open(["sh", "-c", f"sleep {MARK} & sleep {MARK}"], QUICK):
-        assert came(lambda: len(sleepers()) == 2)
+        assert came(lambda: len(sleepers(MARK)) == 2)
         raise ZeroDivisionError
-    assert sleepers() == []
-    assert descriptors(jails) == before
+    assert sleepers(MARK) == []
+    assert own(jails) == before
     assert came(lambda: jails.live == 0)
+
+
+def test_more_input_than_a_jail_takes_is_a_usage_error(jails: Any) -> None:
+    with pytest.raises(UsageError, match="64 MiB of stdin"):
+        jails.run(["true"], QUICK, stdin=bytes((64 << 20) + 1))
+    with pytest.raises(UsageError, match="no text"):
+        jails.run(["true"], Policy(env=(("ODD", "\ud800"),)))
+
+
+def test_an_audit_says_what_a_command_did(jails: Any) -> None:
+    source = "import os; os.write(1, b'out' + os.read(0, 9)); open('/job/x').read(); open('/etc/new', 'w')"
+    result, report = jails.audit(["python3", "-c", source], QUICK, files={"x": b"file"}, stdin=b"in")
+    assert (result.status, result.exit_code, result.stdout) == (JailStatus.exit, 1, b"outin")
+    assert report.complete
+    assert "/job/x" in {item.path for item in report.opened}
+    assert ("/etc/new", "EROFS") in {(item.path, item.result) for item in report.changed}
+    assert [item.status for item in report.ended] == [1]
+    with pytest.raises(UsageError):
+        jails.audit([], QUICK)
+
+
+def test_an_audit_and_other_jails_leave_each_other_alone(jails: Any) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        audited = pool.submit(jails.audit, ["sh", "-c", "sleep 1; echo whole"], QUICK)
+        while not audited.done():
+            assert shell(jails, "echo other").stdout == b"other\n"
+        result, report = audited.result()
+    assert (result.status, result.stdout, report.complete) == (JailStatus.ok, b"whole\n", True)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_closing_ends_everything(variant: str, home: Path) -> None:
+    """What ran is held against nobody, and nobody who asks for it gets an error."""
     with VARIANTS[variant](home) as jails:
-        talk = jails.open(["sleep", MARK], Policy(Limits(wall_s=60)))
+        command, policy = ["sh", "-c", f"echo partial; sleep {MARK}"], Policy(Limits(wall_s=60))
+        talk, ended = jails.open(command, policy), jails.open(["sh", "-c", "exit 3"], policy)
+        assert came(lambda: ended._at_end or ended.receive(1, 20) is None)
         with ThreadPoolExecutor(1) as pool:
-            running = pool.submit(jails.run, ["sleep", MARK], Policy(Limits(wall_s=60)))
-            assert came(lambda: len(sleepers()) == 2)
+            running = pool.submit(jails.run, command, policy)
+            assert came(lambda: len(sleepers(MARK)) == 2)
             jails.close()
-            assert infra(running.result)
+            results = [running.result()]
         assert talk.receive(100, 20) is None
-        assert infra(talk.finish)
-        assert came(lambda: not sleepers())
+        results.append(talk.finish())
+        assert talk.finish() == results[1]
+        for result in results:
+            assert (result.status, result.detail) == (JailStatus.infra, CLOSED)
+            assert (result.stdout, result.exit_code, result.signal) == (b"partial\n", None, None)
+        assert ended.finish().exit_code == 3
+        assert sleepers(MARK) == []
+        assert came(lambda: jails.live == 0)
+        assert shell(jails, "echo again").stdout == b"again\n"
 
 
-def infra(result: Callable[[], JailResult]) -> bool:
-    """Whether the ending is held against the host: as a result or as an error, never against the command."""
-    try:
-        return result().status is JailStatus.infra
-    except SandboxError as error:
-        return bool(error.remedy)
+@pytest.mark.parametrize("variant", ["direct", "remote"])
+def test_a_conversation_ends_with_its_block_when_its_client_was_closed_in_it(
+    variant: str, home: Path
+) -> None:
+    with VARIANTS[variant](home) as jails, jails.open(["sleep", MARK], QUICK) as talk:
+        jails.close()
+    assert talk.finish().status is JailStatus.infra
 
 
 @dataclass(frozen=True)

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import io
 import json
 import os
 import shutil
 import stat
 import subprocess
 import sys
-import tarfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from jail_helpers import programs, tar
 
 from appliance.errors import ApplianceError, IntegrityError, NotFoundError, SandboxError, UsageError
 from appliance.sandbox import nsjail
@@ -35,20 +34,6 @@ MACHINE = archive._architecture()
 PATH = "/bin:/opt/bin"
 
 Edit = Callable[[dict[str, bytes]], None]
-
-
-def tar(files: Mapping[str, bytes | str]) -> bytes:
-    """A tar of files, and of links where a text is given."""
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w") as made:
-        for name, body in files.items():
-            info = tarfile.TarInfo(name)
-            info.mode = 0o755
-            if isinstance(body, str):
-                info.type, info.linkname = tarfile.SYMTYPE, body
-            info.size = len(body) if isinstance(body, bytes) else 0
-            made.addfile(info, io.BytesIO(body) if isinstance(body, bytes) else None)
-    return out.getvalue()
 
 
 def sha(body: bytes) -> str:
@@ -100,18 +85,6 @@ def docker(layers: list[bytes]) -> dict[str, bytes | str]:
         files[f"real/{number}.tar"] = body
         files[f"{number}/layer.tar"] = f"../real/{number}.tar"
     return files
-
-
-def programs(*names: str) -> dict[str, bytes]:
-    """Programs of this host with the libraries they load, by their paths in a root."""
-    found: dict[str, bytes] = {}
-    for name in names:
-        program = Path(shutil.which(name) or name).resolve()
-        found[f"bin/{name}"] = program.read_bytes()
-        for word in subprocess.run(["ldd", program], capture_output=True, text=True).stdout.split():
-            if word.startswith("/"):
-                found[word.lstrip("/")] = Path(word).read_bytes()
-    return found
 
 
 LOWER = tar(

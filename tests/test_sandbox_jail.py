@@ -8,17 +8,17 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from jail_helpers import ROOT, came, descriptors, echo, leaves_of, mark, sleepers
 
 from appliance.errors import SandboxError
 from appliance.paths import Paths
 from appliance.sandbox.cgroups import PREFIX, nursery
-from appliance.sandbox.client import Conversation, Jails, JailStatus
+from appliance.sandbox.client import Jails, JailStatus
 from appliance.sandbox.host import fatal_problem
 from appliance.sandbox.policy import Limits, Policy
 
@@ -27,18 +27,8 @@ pytestmark = [
     pytest.mark.skipif(fatal_problem() is not None, reason=f"no jails here: {fatal_problem()}"),
 ]
 
-ROOT = Path(__file__).resolve().parents[1]
 QUICK = Policy(Limits(wall_s=20, cpu_s=10))
-ECHO = b"""
-import os, sys, time
-read, write = (int(part) for part in os.environ["APPLIANCE_CHANNEL"].split(","))
-while body := os.read(read, 65536):
-    if body == b"die": os._exit(7)
-    if body == b"close": os.close(write); time.sleep(60)
-    if body == b"hang": time.sleep(60)
-    if body == b"hog": hoard = [b"x" * (1 << 20) for _ in range(1000)]
-    os.write(write, body.upper())
-"""
+MARK = mark()
 
 
 @pytest.fixture(scope="module")
@@ -53,20 +43,12 @@ def jails(home: Paths) -> Iterator[Jails]:
         yield found
 
 
-def descriptors() -> list[str]:
-    return sorted(path.name for path in Path("/proc/self/fd").iterdir())
-
-
 def python(jails: Jails, source: str, policy: Policy = QUICK, stdin: bytes = b"") -> str:
     result = jails.run(
         ["python3", "-B", "/job/main.py"], policy, files={"main.py": source.encode()}, stdin=stdin
     )
     assert result.status is JailStatus.ok, (result.status, result.detail, result.stderr)
     return result.stdout.decode().strip()
-
-
-def echo(jails: Jails, policy: Policy = QUICK) -> Conversation:
-    return jails.open(["python3", "-S", "/job/echo.py"], policy, files={"echo.py": ECHO})
 
 
 def test_a_command_finds_files_input_variables_and_a_folder_to_work_in(jails: Jails) -> None:
@@ -196,7 +178,7 @@ def test_many_jails_at_once_answer_for_themselves(jails: Jails) -> None:
 def test_live_jails_have_uids_of_their_own(jails: Jails) -> None:
     if os.geteuid() != 0:
         pytest.skip("without root every jail has the caller's own uid")
-    conversations = [echo(jails) for _ in range(3)]
+    conversations = [echo(jails, QUICK) for _ in range(3)]
     try:
         for talk in conversations:
             talk.send(b"ready")
@@ -220,7 +202,7 @@ def uids_in_leaves() -> list[int]:
 
 
 def test_a_conversation_goes_back_and_forth(jails: Jails) -> None:
-    with echo(jails) as talk:
+    with echo(jails, QUICK) as talk:
         for number in range(20):
             talk.send(b"word %d" % number)
             assert talk.receive(100, 20) == b"WORD %d" % number
@@ -234,7 +216,7 @@ def test_a_conversation_goes_back_and_forth(jails: Jails) -> None:
 
 
 def test_a_silent_peer_times_out_and_is_killed_at_the_end(jails: Jails) -> None:
-    with echo(jails) as talk:
+    with echo(jails, QUICK) as talk:
         talk.send(b"hang")
         with pytest.raises(TimeoutError):
             talk.receive(100, 0.2)
@@ -271,7 +253,7 @@ def test_a_peer_that_never_reads_cannot_block_us_past_its_limit(jails: Jails) ->
 
 def test_an_abandoned_conversation_leaves_nothing(jails: Jails) -> None:
     before = descriptors()
-    with pytest.raises(ZeroDivisionError), echo(jails) as talk:
+    with pytest.raises(ZeroDivisionError), echo(jails, QUICK) as talk:
         talk.send(b"hang")
         raise ZeroDivisionError
     assert descriptors() == before
@@ -280,7 +262,7 @@ def test_an_abandoned_conversation_leaves_nothing(jails: Jails) -> None:
 
 def test_a_dead_launcher_is_infra_and_the_next_run_works(home: Paths) -> None:
     with Jails(home) as jails:
-        talk = echo(jails)
+        talk = echo(jails, QUICK)
         talk.send(b"ready")
         assert talk.receive(100, 20) == b"READY"
         assert jails._host is not None
@@ -302,55 +284,25 @@ from appliance.paths import Paths
 from appliance.sandbox.client import Jails
 from appliance.sandbox.policy import Limits, Policy
 jails = Jails(Paths(Path(sys.argv[1]), Path(sys.argv[2])))
-talk = jails.open(["sh", "-c", "echo up >&6; sleep 61.25"], Policy(Limits(wall_s=90)))
+talk = jails.open(["sh", "-c", "echo up >&6; sleep " + sys.argv[3]], Policy(Limits(wall_s=90)))
 print(talk.receive(10, 60), flush=True)
 time.sleep(60)
 """
 
 
-def sleepers() -> list[str]:
-    """Jailed processes of the client above, wherever they are."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            if (folder / "cmdline").read_bytes() == b"sleep\x0061.25\x00":
-                found.append(folder.name)
-        except OSError:
-            continue
-    return found
-
-
-def came(what: Callable[[], object], seconds: float = 20) -> bool:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if what():
-            return True
-        time.sleep(0.02)
-    return False
-
-
-def leaves_of(pid: int) -> list[Path]:
-    mark = f"{PREFIX}-{pid}-"
-    # Unlike a glob, a walk does not mind folders that go while it looks.
-    return [
-        Path(top, name)
-        for top, names, _ in os.walk("/sys/fs/cgroup")
-        for name in names
-        if name.startswith(mark)
-    ]
-
-
 def test_jails_die_with_a_client_that_is_killed(home: Paths) -> None:
     client = subprocess.Popen(
-        [sys.executable, "-c", CLIENT, str(home.data), str(home.cache)], cwd=ROOT, stdout=subprocess.PIPE
+        [sys.executable, "-c", CLIENT, str(home.data), str(home.cache), MARK],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
     )
     assert client.stdout is not None
     assert client.stdout.readline() == b"b'up\\n'\n"
-    assert came(sleepers)
+    assert came(lambda: sleepers(MARK))
     client.send_signal(signal.SIGKILL)
     client.wait()
     client.stdout.close()
-    assert came(lambda: not sleepers())
+    assert came(lambda: not sleepers(MARK))
     assert came(lambda: not leaves_of(client.pid))
 
 

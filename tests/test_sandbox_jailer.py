@@ -14,17 +14,18 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from jail_helpers import ROOT, Jailer, answering, came, heard, leaves_of, mark, serving, sleepers
+from jail_helpers import jailer as start_jailer
 
 from appliance.errors import SandboxError, UsageError
 from appliance.sandbox import janitor, parcels, wire
-from appliance.sandbox.cgroups import PREFIX, birth, nursery
-from appliance.sandbox.client import JailStatus
+from appliance.sandbox.cgroups import birth, nursery
+from appliance.sandbox.ending import CLOSED, JailStatus
 from appliance.sandbox.jailer import MAX_VISITS, PATIENCE_S
 from appliance.sandbox.policy import Limits, Policy
 from appliance.sandbox.remote import RemoteJails
@@ -33,83 +34,12 @@ from appliance.sandbox.wire import Op, Opened, Refusal, Request
 
 pytestmark = pytest.mark.jail
 
-ROOT = Path(__file__).resolve().parents[1]
 LONG = Policy(Limits(wall_s=90))
-MARK = f"{70 + os.getpid() / 1e7:.7f}"
-"""A number of seconds that nobody else's `sleep` has: how this run's processes are told from others."""
+MARK = mark()
 ASLEEP = ["sleep", MARK]
 STRANGER, GROUP = 60_123, 60_124
 
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody else")
-
-
-def answering(path: Path) -> int:
-    """The pid of the jailer that answers there; 0: none."""
-    try:
-        return RemoteJails(path).status().pid
-    except SandboxError:
-        return 0
-
-
-class Jailer:
-    """A jailer process under test."""
-
-    def __init__(self, home: Path, *options: str, group: int | None = None, **environment: str) -> None:
-        self.path = home / "jailer.sock"
-        self.log = home / "log"
-        command = [sys.executable, "-m", "appliance.sandbox.jailer", "--socket", str(self.path), *options]
-        with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                command,
-                cwd=ROOT,
-                env={**os.environ, "APPLIANCE_HOME": str(home), **environment},
-                stderr=log,
-                group=group,
-            )
-        assert came(self.answers, 120), self.log.read_text()
-
-    def answers(self) -> bool:
-        return answering(self.path) == self.process.pid
-
-    @property
-    def live(self) -> int:
-        return RemoteJails(self.path).status().live
-
-    def descriptors(self) -> int:
-        return len(os.listdir(f"/proc/{self.process.pid}/fd"))  # noqa: PTH208
-
-    def settled(self) -> int:
-        """How many descriptors it has when it has closed what it is about to close."""
-        counts = [-1]
-        while len({*counts[-9:]}) > 1 or len(counts) < 9:
-            counts.append(self.descriptors())
-            time.sleep(0.02)
-        return counts[-1]
-
-    def raw(self) -> socket.socket:
-        line = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        line.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 8 << 20)
-        assert came(lambda: line.connect_ex(str(self.path)) == 0)
-        line.settimeout(20)
-        return line
-
-    def spawners(self) -> list[int]:
-        children = Path(f"/proc/{self.process.pid}/task").glob("*/children")
-        return [int(pid) for path in children for pid in path.read_text().split()]
-
-    def end(self, number: int = signal.SIGTERM) -> int:
-        self.process.send_signal(number)
-        return self.process.wait(60)
-
-
-@contextmanager
-def serving(home: Path, *options: str, group: int | None = None, **environment: str) -> Iterator[Jailer]:
-    jailer = Jailer(home, *options, group=group, **environment)
-    try:
-        yield jailer
-    finally:
-        jailer.end(signal.SIGKILL)
-        assert came(lambda: not sleepers())
 
 
 @pytest.fixture(scope="module")
@@ -122,54 +52,12 @@ def home() -> Iterator[Path]:
 
 @pytest.fixture
 def jailer(home: Path) -> Iterator[Jailer]:
-    with serving(home) as found:
+    with serving(home, MARK) as found:
         yield found
-
-
-def came(what: Callable[[], object], seconds: float = 20) -> bool:
-    deadline = time.monotonic() + seconds
-    while not what():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
-
-
-def sleepers() -> list[int]:
-    """Jailed processes of this run, wherever they are."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            if (folder / "cmdline").read_bytes() == f"sleep\0{MARK}\0".encode():
-                found.append(int(folder.name))
-        except OSError:
-            continue
-    return found
-
-
-def leaves_of(pid: int) -> list[Path]:
-    mark = f"{PREFIX}-{pid}-"
-    # Unlike a glob, a walk does not mind folders that go while it looks.
-    return [
-        Path(top, name)
-        for top, names, _ in os.walk("/sys/fs/cgroup")
-        for name in names
-        if name.startswith(mark)
-    ]
 
 
 def works(jailer: Jailer) -> bool:
     return RemoteJails(jailer.path).run(["echo", "ok"], LONG).stdout == b"ok\n"
-
-
-def heard(line: socket.socket) -> wire.Answer | None:
-    """The next answer, None at the end."""
-    while True:
-        try:
-            with parcels.received(line, wire.MESSAGE_BYTES) as (body, _):
-                return wire.decode_answer(body) if body else None
-        except ConnectionResetError:
-            continue
 
 
 # What dies with what.
@@ -192,11 +80,11 @@ def test_a_jail_dies_with_its_client_and_nobody_elses_does(jailer: Jailer) -> No
     assert client.stdout is not None
     with client.stdout, RemoteJails(jailer.path).open(["sh", "-c", "read x <&5; echo $x >&6"], LONG) as other:
         assert client.stdout.readline() == b"b'up\\n'\n"
-        assert came(sleepers)
+        assert came(lambda: sleepers(MARK))
         assert jailer.live == 2
         client.send_signal(signal.SIGKILL)
         client.wait()
-        assert came(lambda: not sleepers())
+        assert came(lambda: not sleepers(MARK))
         assert came(lambda: jailer.live == 1)
         other.send(b"still here\n")
         assert other.receive(100, 20) == b"still here\n"
@@ -208,23 +96,22 @@ def test_a_run_dies_with_its_connection(jailer: Jailer) -> None:
     jails = RemoteJails(jailer.path)
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(jails.run, ASLEEP, LONG)
-        assert came(sleepers)
+        assert came(lambda: sleepers(MARK))
         assert jails.live == 1
         jails.close()
-        with pytest.raises(SandboxError) as caught:
-            running.result(20)
-    assert caught.value.remedy
-    assert came(lambda: not sleepers() and jailer.live == 0)
+        result = running.result(20)
+    assert (result.status, result.detail) == (JailStatus.infra, CLOSED)
+    assert came(lambda: not sleepers(MARK) and jailer.live == 0)
     assert jails.live == 0
 
 
 def test_a_killed_jailer_takes_its_jails_along_and_clients_are_told(home: Path) -> None:
-    with serving(home) as jailer:
+    with serving(home, MARK) as jailer:
         pid, jails = jailer.process.pid, RemoteJails(jailer.path)
         talk = jails.open(ASLEEP, LONG)
         with ThreadPoolExecutor(1) as pool:
             running = pool.submit(jails.run, ASLEEP, LONG)
-            assert came(lambda: len(sleepers()) == 2)
+            assert came(lambda: len(sleepers(MARK)) == 2)
             jailer.end(signal.SIGKILL)
             with pytest.raises(SandboxError, match="the jailer is gone") as caught:
                 running.result(20)
@@ -232,13 +119,13 @@ def test_a_killed_jailer_takes_its_jails_along_and_clients_are_told(home: Path) 
         assert talk.receive(10, 20) is None
         with pytest.raises(SandboxError, match="the jailer is gone"):
             talk.finish()
-        assert came(lambda: not sleepers())
+        assert came(lambda: not sleepers(MARK))
         assert came(lambda: not leaves_of(pid))
         with pytest.raises(SandboxError, match="no jailer answers") as absent:
             jails.run(["true"], LONG)
         assert "appliance jailer" in absent.value.remedy
         assert jailer.path.exists()
-    with serving(home) as successor:
+    with serving(home, MARK) as successor:
         assert works(successor)
 
 
@@ -248,7 +135,7 @@ def test_the_next_jailer_removes_what_a_crash_left(home: Path) -> None:
     jailer = Jailer(home)
     pid = jailer.process.pid
     talk = RemoteJails(jailer.path).open(ASLEEP, LONG)
-    assert came(sleepers)
+    assert came(lambda: sleepers(MARK))
     (spawner,) = jailer.spawners()
     os.kill(pid, signal.SIGSTOP)
     os.kill(spawner, signal.SIGKILL)
@@ -256,9 +143,9 @@ def test_the_next_jailer_removes_what_a_crash_left(home: Path) -> None:
     with pytest.raises(SandboxError):
         talk.finish()
     assert leaves_of(pid), "the crash left nothing: this test shows nothing"
-    with serving(home) as successor:
+    with serving(home, MARK) as successor:
         assert leaves_of(pid) == []
-        assert sleepers() == []
+        assert sleepers(MARK) == []
         assert works(successor)
 
 
@@ -355,7 +242,7 @@ def as_stranger(path: Path, groups: list[int]) -> str:
 
 @root_only
 def test_strangers_are_refused_by_the_file_and_by_the_jailer(home: Path) -> None:
-    with serving(home, group=GROUP) as jailer:
+    with serving(home, MARK, group=GROUP) as jailer:
         found = jailer.path.stat()
         assert (stat.S_IMODE(found.st_mode), found.st_gid) == (0o660, GROUP)
         assert "Permission denied" in as_stranger(jailer.path, [])
@@ -491,7 +378,7 @@ def test_a_client_that_never_listens_costs_a_jail_and_no_more(jailer: Jailer) ->
 def test_what_comes_after_a_request_ends_its_jail(jailer: Jailer) -> None:
     with jailer.raw() as line:
         line.send(wire.encode_request(Request(Op.run, tuple(ASLEEP), LONG)))
-        assert came(sleepers)
+        assert came(lambda: sleepers(MARK))
         line.send(b"anything")
         answer = heard(line)
         assert isinstance(answer, wire.Outcome)
@@ -501,7 +388,7 @@ def test_what_comes_after_a_request_ends_its_jail(jailer: Jailer) -> None:
         assert isinstance(heard(line), Opened)
         line.shutdown(socket.SHUT_WR)
         assert isinstance(heard(line), wire.Outcome)
-    assert sleepers() == []
+    assert sleepers(MARK) == []
 
 
 def test_ping_and_status_are_answered(jailer: Jailer) -> None:
@@ -509,12 +396,12 @@ def test_ping_and_status_are_answered(jailer: Jailer) -> None:
         line.send(wire.encode_request(Request(Op.ping)))
         assert heard(line) == wire.Pong()
         assert heard(line) is None
-    assert RemoteJails(jailer.path).status() == wire.State(jailer.process.pid, 0, 64)
+    assert RemoteJails(jailer.path).status() == wire.State(jailer.process.pid, 0, 64, 0, 256)
 
 
 def test_a_lost_launcher_is_infra_and_the_next_jail_works(jailer: Jailer) -> None:
     with RemoteJails(jailer.path).open(ASLEEP, LONG) as talk:
-        assert came(sleepers)
+        assert came(lambda: sleepers(MARK))
         (spawner,) = jailer.spawners()
         os.kill(spawner, signal.SIGKILL)
         assert talk.receive(10, 20) is None
@@ -527,7 +414,7 @@ def test_a_lost_launcher_is_infra_and_the_next_jail_works(jailer: Jailer) -> Non
 
 
 def test_beyond_its_bound_it_says_when_to_come_back(home: Path) -> None:
-    with serving(home, "--max-jails", "2") as jailer:
+    with serving(home, MARK, "--max-jails", "2") as jailer:
         hasty = RemoteJails(jailer.path, patience_s=0)
         talks = [hasty.open(ASLEEP, LONG) for _ in range(2)]
         with jailer.raw() as line:
@@ -549,7 +436,7 @@ def test_beyond_its_bound_it_says_when_to_come_back(home: Path) -> None:
 
 
 def test_at_its_end_jails_get_their_grace(home: Path) -> None:
-    with serving(home, "--grace", "30") as jailer, ThreadPoolExecutor(1) as pool:
+    with serving(home, MARK, "--grace", "30") as jailer, ThreadPoolExecutor(1) as pool:
         running = pool.submit(RemoteJails(jailer.path).run, ["sh", "-c", "sleep 1; echo done"], LONG)
         assert came(lambda: jailer.live == 1)
         assert jailer.end() == 0
@@ -558,11 +445,11 @@ def test_at_its_end_jails_get_their_grace(home: Path) -> None:
 
 
 def test_after_its_grace_jails_are_killed_and_clients_are_told(home: Path) -> None:
-    with serving(home, "--grace", "0.2") as jailer, ThreadPoolExecutor(1) as pool:
+    with serving(home, MARK, "--grace", "0.2") as jailer, ThreadPoolExecutor(1) as pool:
         pid, jails = jailer.process.pid, RemoteJails(jailer.path)
         talk, idle = jails.open(ASLEEP, LONG), jailer.raw()
         running = pool.submit(jails.run, ASLEEP, LONG)
-        assert came(lambda: len(sleepers()) == 2)
+        assert came(lambda: len(sleepers(MARK)) == 2)
         assert jailer.end() == 0
         with pytest.raises(SandboxError, match="the jailer was stopped"):
             running.result(20)
@@ -570,16 +457,14 @@ def test_after_its_grace_jails_are_killed_and_clients_are_told(home: Path) -> No
             talk.finish()
         assert heard(idle) is None
         idle.close()
-        assert sleepers() == []
+        assert sleepers(MARK) == []
         assert leaves_of(pid) == []
 
 
 def test_a_log_that_nobody_reads_is_no_reason_to_end(home: Path) -> None:
     read, write = os.pipe()
     path = home / "unread.sock"
-    command = [sys.executable, "-m", "appliance.sandbox.jailer", "--socket", str(path)]
-    environment = {**os.environ, "APPLIANCE_HOME": str(home)}
-    with subprocess.Popen(command, cwd=ROOT, env=environment, stderr=write) as process:
+    with start_jailer(home, path, stderr=write) as process:
         os.close(write)
         try:
             assert came(lambda: answering(path) == process.pid, 120)
@@ -612,7 +497,7 @@ def test_systemd_is_told(home: Path, abstract: bool) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
         systemd.bind(name)
         systemd.settimeout(60)
-        with serving(home, NOTIFY_SOCKET=name.replace("\0", "@")) as jailer:
+        with serving(home, MARK, NOTIFY_SOCKET=name.replace("\0", "@")) as jailer:
             assert systemd.recv(100) == b"READY=1"
             assert jailer.end() == 0
             assert systemd.recv(100) == b"STOPPING=1"
@@ -639,7 +524,7 @@ def test_the_command_line_serves_where_it_should(home: Path) -> None:
 
 def test_what_a_client_writes_is_no_harm_to_the_log(jailer: Jailer) -> None:
     with jailer.raw() as line:
-        line.send(b'{"v":1,"op":"\\u001b[31m\\u202e\\nforged line"}')
+        line.send(b'{"v":2,"op":"\\u001b[31m\\u202e\\nforged line"}')
         assert isinstance(heard(line), Refusal)
     assert came(lambda: "refused uid" in jailer.log.read_text())
     log = jailer.log.read_text()

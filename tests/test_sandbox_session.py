@@ -3,46 +3,54 @@
 from __future__ import annotations
 
 import os
+import signal
 import stat
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
+from jail_helpers import VARIANTS, came, mark, sleepers
 
 from appliance.errors import SandboxError, UsageError
-from appliance.paths import Paths
 from appliance.sandbox import changes
-from appliance.sandbox.changes import Change, Entry
-from appliance.sandbox.client import Jails, JailStatus
+from appliance.sandbox.artefacts import CollectLimits
+from appliance.sandbox.changes import Change, Entry, Snapshot
+from appliance.sandbox.ending import CLOSED, JailStatus
 from appliance.sandbox.host import fatal_problem
 from appliance.sandbox.policy import Limits, Policy
-from appliance.sandbox.session import Session
 
 POLICY = Policy(Limits(wall_s=20, cpu_s=10, disk_mb=4, inodes=256))
 START = {"a/deep.txt": b"old\n", "run.sh": b"#!/bin/sh\necho ran $1\n", "gone": b"x"}
 QUICK = Limits(wall_s=0.4, cpu_s=5)
+MARK = mark()
 
 jail = pytest.mark.jail
 needs_jails = pytest.mark.skipif(fatal_problem() is not None, reason=f"no jails here: {fatal_problem()}")
 
 
 @pytest.fixture(scope="module")
-def jails(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jails]:
-    home = tmp_path_factory.mktemp("home")
-    with Jails(Paths(home / "data", home / "cache"), warm=True) as found:
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="module", params=["direct", "remote"])
+def jails(request: pytest.FixtureRequest, home: Path) -> Iterator[Any]:
+    """Whoever serves it, a session is the same."""
+    with VARIANTS[request.param](home) as found:
         yield found
 
 
 @pytest.fixture
-def session(jails: Jails) -> Iterator[Session]:
+def session(jails: Any) -> Iterator[Any]:
     with jails.session(POLICY, START) as found:
         yield found
 
 
-def out(session: Session, script: str) -> str:
+def out(session: Any, script: str) -> str:
     result = session.run(["sh", "-c", script])
     assert result.status is JailStatus.ok, (result.status, result.detail, result.stderr)
     return result.stdout.decode()
@@ -50,7 +58,7 @@ def out(session: Session, script: str) -> str:
 
 @jail
 @needs_jails
-def test_commands_build_on_each_other(session: Session) -> None:
+def test_commands_build_on_each_other(session: Any) -> None:
     assert out(session, "cat a/deep.txt; ./run.sh 5") == "old\nran 5\n"
     out(session, "echo more >> a/deep.txt; chmod 600 run.sh; mkdir n; echo 1 > n/f")
     assert out(session, "cat a/deep.txt n/f") == "old\nmore\n1\n"
@@ -59,7 +67,7 @@ def test_commands_build_on_each_other(session: Session) -> None:
 
 @jail
 @needs_jails
-def test_each_command_has_its_own_limits_and_input(session: Session) -> None:
+def test_each_command_has_its_own_limits_and_input(session: Any) -> None:
     assert session.run(["sleep", "9"], limits=QUICK).status is JailStatus.timeout_wall
     assert session.run(["cat"], stdin=b"one").stdout == b"one"
     assert session.run(["cat"], stdin=b"2").stdout == b"2"
@@ -77,7 +85,7 @@ def test_each_command_has_its_own_limits_and_input(session: Session) -> None:
 
 @jail
 @needs_jails
-def test_a_command_takes_all_it_started_with_it(session: Session) -> None:
+def test_a_command_takes_all_it_started_with_it(session: Any) -> None:
     out(session, "setsid sleep 60 & python3 -c 'import time; time.sleep(60)' & echo started")
     assert out(session, "ls /proc | grep -c '^[0-9]'").strip() in ("3", "4", "5")
     result = session.run(["sh", "-c", "trap '' TERM INT HUP; kill -9 -1; sleep 1; exit 0"])
@@ -87,7 +95,7 @@ def test_a_command_takes_all_it_started_with_it(session: Session) -> None:
 
 @jail
 @needs_jails
-def test_what_changed_is_told_kept_and_undone(jails: Jails, session: Session) -> None:
+def test_what_changed_is_told_kept_and_undone(jails: Any, session: Any) -> None:
     assert session.diff() == []
     out(
         session,
@@ -118,7 +126,7 @@ def test_what_changed_is_told_kept_and_undone(jails: Jails, session: Session) ->
 
 @jail
 @needs_jails
-def test_a_hostile_tree_is_only_read(session: Session, tmp_path: Path) -> None:
+def test_a_hostile_tree_is_only_read(session: Any, tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("host")
     script = f"""
@@ -146,7 +154,7 @@ os.mkdir("locked"); open("locked/in", "w").close(); os.chmod("locked", 0)
 
 @jail
 @needs_jails
-def test_more_than_may_be_kept_is_refused(session: Session) -> None:
+def test_more_than_may_be_kept_is_refused(session: Any) -> None:
     big = "import os\nfor n in range(9): os.truncate(os.open(f'f{n}', os.O_CREAT | os.O_WRONLY), 3 << 20)"
     assert session.run(["python3", "-c", big]).status is JailStatus.ok
     with pytest.raises(SandboxError, match="more bytes"):
@@ -156,14 +164,14 @@ def test_more_than_may_be_kept_is_refused(session: Session) -> None:
 
 @jail
 @needs_jails
-def test_the_disk_is_the_sessions_and_full_is_full(session: Session) -> None:
+def test_the_disk_is_the_sessions_and_full_is_full(session: Any) -> None:
     assert session.run(["dd", "if=/dev/zero", "of=big", "bs=1M", "count=9"]).status is JailStatus.disk
     assert session.run(["sh", "-c", "rm big; echo ok"]).stdout == b"ok\n"
 
 
 @jail
 @needs_jails
-def test_an_idle_session_ends_and_says_so(jails: Jails) -> None:
+def test_an_idle_session_ends_and_says_so(jails: Any) -> None:
     with jails.session(POLICY, START, idle_s=0.3) as session:
         assert out(session, "echo hi") == "hi\n"
         time.sleep(1)
@@ -176,7 +184,7 @@ def test_an_idle_session_ends_and_says_so(jails: Jails) -> None:
 
 @jail
 @needs_jails
-def test_a_command_can_be_stopped_from_another_thread(session: Session) -> None:
+def test_a_command_can_be_stopped_from_another_thread(session: Any) -> None:
     timer = threading.Timer(0.5, session.stop)
     timer.start()
     result = session.run(["sleep", "15"])
@@ -187,21 +195,113 @@ def test_a_command_can_be_stopped_from_another_thread(session: Session) -> None:
 
 @jail
 @needs_jails
-def test_a_session_that_lost_its_jail_is_broken_until_reset(session: Session) -> None:
+def test_a_session_that_lost_its_jail_is_broken_until_reset(session: Any) -> None:
     assert out(session, "echo 1 > kept; echo up") == "up\n"
-    session._cell.kill()
-    time.sleep(0.2)
-    if session._cell.leaf:
-        assert not session.healthy()
-        with pytest.raises(SandboxError, match="broken"):
-            session.diff()
-        session.reset()
-        assert out(session, "ls kept 2>&1 | grep -c 'No such'") == "1\n"
+    assert session.broken == ""
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(session.run, ["sleep", MARK])
+        assert came(lambda: sleepers(MARK))
+        init = int(Path(f"/proc/{sleepers(MARK)[0]}/stat").read_text().rpartition(")")[2].split()[1])
+        os.kill(init, signal.SIGKILL)
+        assert running.result(20).status in (JailStatus.signal, JailStatus.infra)
+    assert not session.healthy()
+    assert session.broken
+    with pytest.raises(SandboxError, match="broken"):
+        session.diff()
+    with pytest.raises(SandboxError, match="broken"):
+        session.run(["true"])
+    session.reset()
+    assert session.broken == ""
+    assert out(session, "ls kept 2>&1 | grep -c 'No such'") == "1\n"
 
 
 @jail
 @needs_jails
-def test_a_closed_session_says_so(jails: Jails) -> None:
+def test_a_stop_that_finds_no_command_stops_none(session: Any) -> None:
+    session.stop()
+    assert out(session, "sleep 0.2; echo whole") == "whole\n"
+    timer = threading.Timer(0.2, session.stop)
+    timer.start()
+    assert session.run(["sleep", "15"]).detail == "stopped by its caller"
+    session.stop()
+    assert out(session, "echo next") == "next\n"
+
+
+@jail
+@needs_jails
+def test_closing_a_session_stops_its_command_and_leaves_nothing(jails: Any) -> None:
+    session = jails.session(POLICY)
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(session.run, ["sleep", MARK])
+        assert came(lambda: sleepers(MARK))
+        session.close()
+        assert running.result(20).detail == "stopped by its caller"
+    assert sleepers(MARK) == []
+    assert came(lambda: jails.live == 0)
+
+
+@jail
+@needs_jails
+def test_much_goes_in_and_out(jails: Any) -> None:
+    body = os.urandom(1 << 20) * 3
+    policy = Policy(Limits(wall_s=20, disk_mb=16, output_kb=4096))
+    with jails.session(policy, {"in": body, os.fsdecode(b"odd-\xff"): b"x"}) as session:
+        assert session.run(["cat", "in"]).stdout == body
+        assert session.run(["tee", "out"], stdin=body).stdout == body
+        assert session.run(["sh", "-c", "cat <in >&2; printf '\\377'"]).stderr == body
+        collected = session.artefacts()
+        assert dict(collected.files) == {b"out": body}
+        few = session.artefacts(CollectLimits(file_bytes=1000))
+        assert [item.name for item in few.refused] == [b"out"]
+        assert session.artefacts(CollectLimits(entries=1)).truncated == collected.truncated == ""
+        out(session, "touch a b c")
+        assert session.artefacts(CollectLimits(entries=1)).truncated
+        kept = session.snapshot()
+    with jails.session(policy, kept) as other:
+        assert other.run(["cat", "out"]).stdout == body
+        assert other.snapshot() == kept
+
+
+@jail
+@needs_jails
+def test_what_no_session_can_run_is_said_and_the_session_goes_on(jails: Any, session: Any) -> None:
+    for command in ([], "true", ["a\0b"], ["\ud800"], ["x" * 100_000]):
+        with pytest.raises(UsageError):
+            session.run(command)
+    with pytest.raises(UsageError, match="64 MiB of stdin"):
+        session.run(["cat"], stdin=bytes((64 << 20) + 1))
+    assert out(session, "echo goes on") == "goes on\n"
+    for start in ({"../x": b""}, {"a": b"", "a/b": b""}, {"\ud800": b""}):
+        with pytest.raises(UsageError):
+            jails.session(POLICY, start)
+    for idle_s in (0, -1, 1e9, float("nan")):
+        with pytest.raises(UsageError, match="idle_s"):
+            jails.session(POLICY, idle_s=idle_s)
+
+
+@jail
+@needs_jails
+@pytest.mark.parametrize("variant", ["direct", "remote"])
+def test_a_closed_client_ends_its_sessions(variant: str, home: Path) -> None:
+    with VARIANTS[variant](home) as jails, ThreadPoolExecutor(1) as pool:
+        idle, busy = jails.session(POLICY), jails.session(POLICY)
+        running = pool.submit(busy.run, ["sh", "-c", f"echo partial; sleep {MARK}"])
+        assert came(lambda: sleepers(MARK))
+        jails.close()
+        result = running.result(20)
+        assert (result.status, result.detail) == (JailStatus.infra, CLOSED)
+        assert (result.stdout, result.exit_code, result.signal) == (b"partial\n", None, None)
+        assert sleepers(MARK) == []
+        for session in (idle, busy):
+            assert not session.healthy()
+            with pytest.raises(UsageError, match="closed"):
+                session.run(["true"])
+        assert jails.live == 0
+
+
+@jail
+@needs_jails
+def test_a_closed_session_says_so(jails: Any) -> None:
     session = jails.session(POLICY)
     session.close()
     session.close()
@@ -213,7 +313,7 @@ def test_a_closed_session_says_so(jails: Jails) -> None:
 
 @jail
 @needs_jails
-def test_many_sessions_keep_apart(jails: Jails) -> None:
+def test_many_sessions_keep_apart(jails: Any) -> None:
     def count(number: int) -> list[bytes]:
         with jails.session(POLICY, {"n": b"%d\n" % number}) as session:
             step = ["sh", "-c", "read n < n; echo $((n + 1)) > n; cat n"]
@@ -222,6 +322,42 @@ def test_many_sessions_keep_apart(jails: Jails) -> None:
     with ThreadPoolExecutor(8) as crowd:
         for number, found in enumerate(crowd.map(count, range(24))):
             assert found == [b"%d\n" % (number + step) for step in (1, 2, 3)]
+
+
+HOSTILE: dict[str, list[Entry]] = {
+    "above": [Entry("../x", "file")],
+    "absolute": [Entry("/etc/x", "file")],
+    "hidden": [Entry("a", "folder"), Entry("a/../../x", "file")],
+    "through a link": [Entry("l", "link", 0o777, b"/"), Entry("l/x", "file")],
+    "in a file": [Entry("f", "file"), Entry("f/x", "file")],
+    "in nothing": [Entry("a/b", "file")],
+    "twice": [Entry("a", "file"), Entry("a", "link", 0o777, b"/etc")],
+    "special": [Entry("pipe", "special")],
+    "deleted": [Entry("gone", "deleted")],
+    "empty": [Entry("", "folder")],
+    "NUL": [Entry("a\0b", "file")],
+    "no text": [Entry("\ud800", "file")],
+    "nowhere": [Entry("l", "link", 0o777, b"")],
+    "far": [Entry("l", "link", 0o777, b"x" * 5000)],
+    "long": [Entry("x" * 256, "file")],
+    "deep": [Entry("/".join(["d"] * depth), "folder") for depth in range(1, 80)],
+}
+
+
+@jail
+@needs_jails
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_snapshot_that_would_lead_elsewhere_is_refused(jails: Any, name: str) -> None:
+    with pytest.raises(UsageError, match="a snapshot"):
+        jails.session(POLICY, Snapshot("sha256:0", tuple(HOSTILE[name])))
+
+
+def test_too_much_is_no_tree() -> None:
+    body = bytes(1 << 20)
+    with pytest.raises(UsageError, match="MiB"):
+        changes.checked(Entry(f"{number}", "file", 0o644, body) for number in range(257))
+    with pytest.raises(UsageError, match="too many"):
+        changes.checked(Entry(f"{number}", "file") for number in range(changes.MAX_TREE_ENTRIES + 1))
 
 
 def test_changes_apply_to_a_tree() -> None:

@@ -13,11 +13,14 @@ from typing import Any
 
 import pytest
 
-from appliance.errors import SandboxError, UsageError
-from appliance.sandbox import parcels, wire
+from appliance.errors import NotFoundError, SandboxError, UsageError
+from appliance.sandbox import parcels, turns, wire
+from appliance.sandbox.artefacts import Collection, CollectLimits, Refused
+from appliance.sandbox.changes import Change, Entry
 from appliance.sandbox.ending import JailResult, JailStatus
 from appliance.sandbox.policy import Limits, Policy
-from appliance.sandbox.wire import Op, Opened, Outcome, Pong, Refusal, Request, State
+from appliance.sandbox.turns import Act, Turn
+from appliance.sandbox.wire import Beside, Done, Health, Op, Opened, Outcome, Pong, Refusal, Request, State
 
 ODD = "\x07 ü\u202e" + os.fsdecode(b"\xff\xfe") + "\U0001f600"
 REQUEST = Request(
@@ -33,7 +36,12 @@ ANSWERS: list[wire.Answer] = [
     Outcome(replace(RESULT, stdout=b"", stderr=b"", exit_code=None, signal=9, peak_mib=None), 0, 0),
     Opened(),
     Pong(),
-    State(pid=12, live=3, most=64),
+    Outcome(replace(RESULT, stdout=b"", stderr=b""), 0, 0, report=9),
+    Done(),
+    Health(False, "its jail is gone"),
+    Beside(5, 1 << 33),
+    State(pid=12, live=3, most=64, sessions=2, most_sessions=9),
+    Refusal("not_found", "no image", "make one"),
     Refusal("usage", "no", "yes"),
     Refusal("busy", "all taken", "", 0.25),
 ]
@@ -55,7 +63,15 @@ def policy(**changes: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    "request_", [REQUEST, replace(REQUEST, op=Op.open), Request(Op.status), Request(Op.ping)]
+    "request_",
+    [
+        REQUEST,
+        replace(REQUEST, op=Op.open),
+        replace(REQUEST, op=Op.audit, image="sha256:0123"),
+        Request(Op.session, policy=REQUEST.policy, index=9, image=ODD, tree=True, idle_s=2.5),
+        Request(Op.status),
+        Request(Op.ping),
+    ],
 )
 def test_a_request_comes_back(request_: Request) -> None:
     assert wire.decode_request(wire.encode_request(request_)) == request_
@@ -67,23 +83,23 @@ def test_an_answer_comes_back(answer: wire.Answer) -> None:
 
 
 def test_a_message_is_readable_and_says_its_version() -> None:
-    assert wire.encode_request(Request(Op.ping)) == b'{"v":1,"op":"ping"}'
-    assert wire.encode_answer(Opened()) == b'{"v":1,"is":"opened"}'
+    assert wire.encode_request(Request(Op.ping)) == b'{"v":2,"op":"ping"}'
+    assert wire.encode_answer(Opened()) == b'{"v":2,"is":"opened"}'
 
 
 def test_what_travels_beside_a_request_comes_back() -> None:
     files = {"a": b"", "deep/er": bytes(range(256)), os.fsdecode(b"\xff"): b"x", "line\nbreak": b"y" * 5000}
     index, parts = wire.pack(files, b"stdin")
-    found = wire.unpack(replace(REQUEST, index=index, stdin=5), b"".join(parts))
+    found = wire.unpack(index, 5, b"".join(parts))
     assert found == (files, b"stdin")
     assert list(found[0]) == list(files)
-    assert wire.unpack(replace(REQUEST, index=0, stdin=0), b"") == ({}, b"")
+    assert wire.unpack(0, 0, b"") == ({}, b"")
 
 
 def test_a_result_gets_its_streams() -> None:
-    outcome = wire.decode_answer(wire.encode_answer(Outcome(RESULT, 3, 1)))
+    outcome = wire.decode_answer(wire.encode_answer(Outcome(RESULT, 3, 1, 2)))
     assert isinstance(outcome, Outcome)
-    assert wire.with_streams(outcome, b"out\xff") == RESULT
+    assert wire.with_streams(outcome, b"out\xff{}") == (RESULT, b"{}")
     with pytest.raises(SandboxError, match="lacks output"):
         wire.with_streams(outcome, b"out")
 
@@ -99,15 +115,15 @@ def test_a_result_gets_its_streams() -> None:
         b"{" * 90_000,
         b"[" * 90_000,
         b"9" * 9_000,
-        packet({"v": 1}),
+        packet({"v": 2}),
         packet({"op": "ping"}),
-        packet({"v": 2, "op": "ping"}),
+        packet({"v": 1, "op": "ping"}),
         packet({"v": True, "op": "ping"}),
-        packet({"v": 1.0, "op": "ping"}),
-        packet({"v": 1, "op": "shutdown"}),
-        packet({"v": 1, "op": ["ping"]}),
-        packet({"v": 1, "op": "ping", "more": 1}),
-        b'{"v":1,"op":"ping","op":"status"}',
+        packet({"v": 2.0, "op": "ping"}),
+        packet({"v": 2, "op": "shutdown"}),
+        packet({"v": 2, "op": ["ping"]}),
+        packet({"v": 2, "op": "ping", "more": 1}),
+        b'{"v":2,"op":"ping","op":"status"}',
         packet(record(op="run", more=1)),
         packet({name: value for name, value in record().items() if name != "index"}),
         packet(record(command="true")),
@@ -146,11 +162,11 @@ def test_anything_else_is_no_request(body: bytes) -> None:
     [
         b"",
         b"\0",
-        packet({"v": 1, "is": "fine"}),
-        packet({"v": 1, "is": "opened", "more": 1}),
-        packet({"v": 2, "is": "opened"}),
-        packet({"v": 1, "is": "state", "pid": 1, "live": 1}),
-        packet({"v": 1, "is": "refused", "kind": "usage", "message": 1, "remedy": "", "retry_after_s": None}),
+        packet({"v": 2, "is": "fine"}),
+        packet({"v": 2, "is": "opened", "more": 1}),
+        packet({"v": 1, "is": "opened"}),
+        packet({"v": 2, "is": "state", "pid": 1, "live": 1}),
+        packet({"v": 2, "is": "refused", "kind": "usage", "message": 1, "remedy": "", "retry_after_s": None}),
         packet(json.loads(wire.encode_answer(ANSWERS[0])) | {"status": "great"}),
         packet(json.loads(wire.encode_answer(ANSWERS[0])) | {"limits": "none"}),
         packet(json.loads(wire.encode_answer(ANSWERS[0])) | {"exit_code": "0"}),
@@ -196,7 +212,7 @@ def test_a_damaged_message_is_refused_or_means_something_allowed() -> None:
 )
 def test_an_index_that_does_not_fit_is_refused(index: int, body: bytes) -> None:
     with pytest.raises(UsageError, match="not what a request says"):
-        wire.unpack(replace(REQUEST, index=index, stdin=0), body)
+        wire.unpack(index, 0, body)
 
 
 def test_what_cannot_be_sent_is_said_at_once() -> None:
@@ -206,8 +222,6 @@ def test_what_cannot_be_sent_is_said_at_once() -> None:
         wire.encode_request(replace(REQUEST, command=("\ud800",)))
     with pytest.raises(UsageError, match="no text"):
         wire.pack({"\ud800": b""}, b"")
-    with pytest.raises(UsageError, match="MiB of stdin"):
-        wire.pack({}, bytes((64 << 20) + 1))
 
 
 def test_a_long_or_odd_explanation_still_fits() -> None:
@@ -220,6 +234,8 @@ def test_a_long_or_odd_explanation_still_fits() -> None:
 def test_a_refusal_is_the_error_it_was() -> None:
     with pytest.raises(UsageError, match="no\n  remedy: yes"):
         Refusal("usage", "no", "yes").raised()
+    with pytest.raises(NotFoundError, match="no"):
+        Refusal("not_found", "no").raised()
     for kind in ("sandbox", "busy", "denied", "whatever"):
         with pytest.raises(SandboxError, match="no"):
             Refusal(kind, "no").raised()
@@ -273,3 +289,70 @@ def test_descriptors_nobody_takes_are_closed() -> None:
             pass
         assert sorted(path.name for path in Path("/proc/self/fd").iterdir()) == before
     os.close(null)
+
+
+# The turns of a session.
+
+
+TURNS = [
+    Turn(Act.do, ("sh", "-c", ODD), Limits(memory_mb=64, wall_s=2, cpu_s=0.5), 7),
+    Turn(Act.artefacts, collect=CollectLimits(file_bytes=5, seconds=1)),
+    *(Turn(act) for act in Act if act not in (Act.do, Act.artefacts)),
+]
+
+
+@pytest.mark.parametrize("turn", TURNS, ids=lambda turn: turn.act)
+def test_a_turn_comes_back(turn: Turn) -> None:
+    assert turns.decode(turns.encode(turn)) == turn
+
+
+def test_anything_else_is_no_turn() -> None:
+    for turn in TURNS:
+        whole = json.loads(turns.encode(turn).decode("utf-8", "surrogateescape"))
+        wrong = [whole | {"more": 1}, whole | {"v": 1}, whole | {"act": "close"}]
+        wrong += [whole | {name: value} for name in whole for value in (None, True, -1, 1e300, [[]], {}, "x")]
+        wrong += [{key: value for key, value in whole.items() if key != name} for name in whole]
+        for record in wrong:
+            with pytest.raises(UsageError):
+                turns.decode(packet(record))
+    with pytest.raises(UsageError, match="pass large input as a file"):
+        turns.encode(Turn(Act.do, ("x" * wire.MESSAGE_BYTES,)))
+
+
+def test_what_a_session_tells_comes_back() -> None:
+    entries = [
+        Entry("a", "folder", 0o700, opaque=True),
+        Entry(f"a/{os.fsdecode(b'raw-')}\udcff", "file", 0o4711, bytes(range(256))),
+        Entry("link", "link", 0o777, b"../\xff"),
+        Entry("empty", "file"),
+    ]
+    index, contents = turns.pack_tree(entries)
+    assert turns.unpack_tree(index, b"".join(contents)) == entries
+    changes = [Change("a\n\u202e", "added", "file"), Change("b", "deleted", "folder")]
+    assert turns.unpack_changes(turns.pack_changes(changes)[0]) == changes
+    found = Collection({b"\xff\xfe": b"body", b"b": b""}, (Refused(b"l\xff", "a link"),), "too many names")
+    index, contents = turns.pack_collection(found)
+    assert turns.unpack_collection(index, b"".join(contents)) == found
+    with pytest.raises(UsageError, match="no text"):
+        turns.pack_tree([Entry("\ud800", "file")])
+
+
+@pytest.mark.parametrize(
+    ("index", "contents"),
+    [
+        (b"", b""),
+        (b"{}", b""),
+        (b"[" * 90_000, b""),
+        (b"[[]]", b""),
+        (b'[["a","file",420,false,2]]', b"abc"),
+        (b'[["a","file",420,false,-1]]', b""),
+        (b'[["a","file",420,false,9]]', b"abc"),
+        (b'[["a","socket",420,false,0]]', b""),
+        (b'[["a","file","420",false,0]]', b""),
+        (b'[["a","file",420,0,0]]', b""),
+        (b'[["\\ud800","file",420,false,0]]', b""),
+    ],
+)
+def test_what_is_no_tree_is_refused(index: bytes, contents: bytes) -> None:
+    with pytest.raises(UsageError, match="not what a request says"):
+        turns.unpack_tree(index, contents)

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from appliance.errors import ApplianceError, IntegrityError, NotFoundError, TaskError
+from appliance.errors import ApplianceError, IntegrityError, NotFoundError, TaskError, UsageError
+from appliance.examination import DEFAULT_BUDGETS
 from appliance.kinds import function
 from appliance.tasks import find_task, kind_names, load_pack, load_task, shipped_packs
 
@@ -140,6 +141,79 @@ def test_a_task_without_gold_says_what_to_add(folder: Path) -> None:
         load_task(folder)
     assert str(folder) in caught.value.message
     assert "gold solution as solution/solution.py" in caught.value.remedy
+
+
+HARBOR_FAULTS = {
+    "above memory": ("memory_mb = 256", "memory_mb = 64", "memory_mb = 128", "environment.memory_mb"),
+    "above time": ("timeout_sec = 30", "timeout_sec = 3", "", "verifier.timeout_sec"),
+    "no number": ("memory_mb = 256", 'memory_mb = "2G"', "", "environment.memory_mb"),
+    "zero": ("timeout_sec = 30", "timeout_sec = 0", "", "verifier.timeout_sec"),
+    "older": ("memory_mb = 256", 'memory = "2G"', "", "environment.memory"),
+    "docker": ("cpus = 1", 'docker_image = "x:1"', "", "environment.docker_image"),
+}
+
+
+@pytest.mark.parametrize("fault", HARBOR_FAULTS)
+def test_a_limit_of_task_toml_that_is_not_kept_is_refused(folder: Path, fault: str) -> None:
+    old, new, budget, said = HARBOR_FAULTS[fault]
+    edit(folder / "task.toml", old, new)
+    (folder / "pool.toml").write_text((folder / "pool.toml").read_text() + f"{budget}\n")
+    with pytest.raises(TaskError) as caught:
+        load_task(folder)
+    assert f"{folder}/task.toml: field '{said}'" in caught.value.message
+    assert caught.value.remedy
+
+
+def test_a_default_budget_is_lowered_to_the_limit_of_task_toml(folder: Path) -> None:
+    edit(folder / "task.toml", "memory_mb = 256", "memory_mb = 64\nstorage_mb = 4096")
+    budgets = load_task(folder).settings["budgets"]
+    assert (budgets["memory_mb"], budgets["disk_mb"], budgets["wall_s"]) == (64, 16, 4.0)
+
+
+def test_a_budget_that_no_jail_can_have_is_refused_now(folder: Path) -> None:
+    (folder / "pool.toml").write_text((folder / "pool.toml").read_text() + "disk_mb = 1e9\n")
+    with pytest.raises(TaskError, match=r"pool\.toml \[budgets\]: limit disk_mb"):
+        load_task(folder)
+
+
+def test_the_page_on_tasks_has_every_budget_with_its_default() -> None:
+    page = (Path(__file__).parents[1] / "docs/tasks.md").read_text()
+    for name, value in DEFAULT_BUDGETS.items():
+        assert f"| `{name}` | {value:g} |" in page
+
+
+def test_a_start_that_does_not_parse_and_an_empty_statement_are_named(folder: Path) -> None:
+    start = folder / "environment/solution.py"
+    whole = start.read_text()
+    start.write_text("def add_two(a, b:\n")
+    with pytest.raises(TaskError, match=r"environment/solution\.py: SyntaxError"):
+        load_task(folder)
+    start.write_text(whole)
+    (folder / "instruction.md").write_text(" \n")
+    with pytest.raises(TaskError, match=r"instruction\.md is empty"):
+        load_task(folder)
+
+
+@pytest.mark.parametrize("image", ["default", "sha256:12ab", "sha256:" + "G" * 64])
+def test_an_image_is_named_by_its_whole_digest(folder: Path, image: str) -> None:
+    edit(folder / "pool.toml", 'split = "train"', f'split = "train"\nimage = "{image}"')
+    with pytest.raises(TaskError, match=r"pool\.toml: field 'image'") as caught:
+        load_task(folder)
+    assert "appliance image list" in caught.value.remedy
+
+
+def test_the_environment_hash_covers_image_and_environment(folder: Path) -> None:
+    before = load_task(folder)
+    edit(folder / "pool.toml", 'split = "train"', f'split = "train"\nimage = "sha256:{"0" * 64}"')
+    named = load_task(folder)
+    assert named.image == f"sha256:{'0' * 64}"
+    (folder / "environment/data.txt").write_text("x")
+    assert len({before.env_hash, named.env_hash, load_task(folder).env_hash}) == 3
+
+
+def test_an_empty_name_is_no_task() -> None:
+    with pytest.raises(UsageError, match="empty"):
+        find_task("")
 
 
 def test_task_toml_must_name_the_same_task(folder: Path) -> None:

@@ -26,8 +26,8 @@ DEEP = dict.fromkeys(DEPTHS, 10**9)
 LOADS = (1_000, 100_000, 1_000_000)
 CLAIMS = 1_000
 """Timed at each depth."""
-FAIR_CLASSES = {"judge": 0.004, "admit": 0.016, "housekeeping": 0.008}
-"""Seconds that a job of each class takes."""
+FAIR_MS = {"judge": 4, "admit": 16, "housekeeping": 8}
+"""How long a job of each class takes."""
 TAIL_JOBS, TAIL_S, TAIL_SHARE, TAIL_FACTOR = 400, 0.02, 100, 50
 """One job in `TAIL_SHARE` is `TAIL_FACTOR` times slower the first time it runs."""
 TAIL_THREADS = 4
@@ -157,18 +157,22 @@ def _fairness_error(path: Path, seconds: float = 4.0) -> float:
     spent: Counter[str] = Counter()
 
     def handler(context: JobContext) -> None:
-        time.sleep(FAIR_CLASSES[context.class_])
-        spent[context.class_] += FAIR_CLASSES[context.class_]
+        took_ms = FAIR_MS[context.class_]
+        time.sleep(took_ms / 1000)
+        context.spent(took_ms / 1000)
+        spent[context.class_] += took_ms
 
     with Queue(path, depths=DEEP) as queue:
-        for class_, took in FAIR_CLASSES.items():
-            most = int(8 * seconds / took)
-            queue.submit_many([Request(class_, {}, cost_s=took, priority=n % 2) for n in range(most)])
-        with Workers(queue, dict.fromkeys(FAIR_CLASSES, handler), {"jails": 4}):
+        for class_, took_ms in FAIR_MS.items():
+            most = int(8 * seconds * 1000 / took_ms)
+            queue.submit_many(
+                [Request(class_, {}, cost_s=took_ms / 1000, priority=n % 2) for n in range(most)]
+            )
+        with Workers(queue, dict.fromkeys(FAIR_MS, handler), {"jails": 4}):
             time.sleep(seconds)
             found = spent.copy()
             queue.cancel_group("")
-    due = {class_: WEIGHTS[class_] / sum(WEIGHTS[name] for name in FAIR_CLASSES) for class_ in FAIR_CLASSES}
+    due = {class_: WEIGHTS[class_] / sum(WEIGHTS[name] for name in FAIR_MS) for class_ in FAIR_MS}
     return max(abs(found[class_] / found.total() - share) / share for class_, share in due.items())
 
 

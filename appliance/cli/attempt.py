@@ -69,6 +69,7 @@ def show(attempt_id: str, as_json: bool) -> None:
 
 
 def _lines(attempt: Any, verdict: Any) -> list[str]:
+    from appliance.audits import describe
     from appliance.clean import clean_text
 
     lines = [
@@ -82,4 +83,5 @@ def _lines(attempt: Any, verdict: Any) -> list[str]:
         return [*lines, "--- not judged yet"]
     lines.append(f"--- verdict: {verdict.status}, reward {verdict.reward}")
     lines += [f"signal   {name}: {signal.raw:g}" for name, signal in verdict.signals.items()]
-    return lines + [f"evidence {clean_text(json.dumps(item), 500)}" for item in verdict.evidence]
+    lines += [f"evidence {clean_text(json.dumps(item), 500)}" for item in verdict.evidence]
+    return lines + [f"audit    {line}" for line in (describe(verdict.audit) if verdict.audit else ())]

@@ -19,6 +19,16 @@ import click
     "--max-jails", type=click.IntRange(1, 900), default=64, show_default=True, help="Jails at once."
 )
 @click.option(
+    "--max-sessions", type=click.IntRange(0, 900), default=256, show_default=True, help="Sessions at once."
+)
+@click.option(
+    "--memory-mb",
+    type=click.IntRange(1, 1 << 20),
+    default=1024,
+    show_default=True,
+    help="For what comes with requests and goes with answers, MiB.",
+)
+@click.option(
     "--grace",
     type=click.FloatRange(0, 3600),
     default=5.0,
@@ -26,16 +36,20 @@ import click
     help="Seconds that running jails are given at the end.",
 )
 @click.option("--warm", is_flag=True, help="Keep jails ready, forked from a preloaded interpreter.")
-def command(path: Path | None, max_jails: int, grace: float, warm: bool) -> None:
+def command(
+    path: Path | None, max_jails: int, max_sessions: int, memory_mb: int, grace: float, warm: bool
+) -> None:
     """Start jails for every process that may write to the socket: its owner, root, and the socket's group.
 
-    It runs until it gets SIGTERM or an interrupt, and then ends with exit code 0. A jail ends with the connection of
-    the client that asked for it. Beyond --max-jails a request is refused with a time to try again, never queued.
+    It runs until it gets SIGTERM or an interrupt, and then ends with exit code 0. A jail or a session ends with the
+    connection of the client that asked for it. Beyond --max-jails, --max-sessions or --memory-mb a request is refused
+    with a time to try again, never queued.
     What a predecessor that crashed left behind is removed at the start.
     """
     from appliance.paths import from_environment
-    from appliance.sandbox.jailer import serve
+    from appliance.sandbox.jailer import Bounds, serve
     from appliance.sandbox.seat import default_path
 
     paths = from_environment(os.environ)
-    serve(paths, path or default_path(os.environ), most=max_jails, grace_s=grace, warm=warm)
+    bounds = Bounds(max_jails, max_sessions, memory_mb, grace)
+    serve(paths, path or default_path(os.environ), bounds, warm=warm)

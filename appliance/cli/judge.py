@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from appliance.errors import UsageError
 from appliance.nouns import Signal, Verdict
 
 
@@ -18,7 +19,7 @@ def command() -> None:
 
 @command.command("run")
 @click.argument("task")
-@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("path")
 @click.option(
     "--pack", "packs", type=click.Path(path_type=Path), multiple=True, help="Look for TASK here instead."
 )
@@ -26,7 +27,7 @@ def command() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as one JSON object.")
 @click.pass_context
 def run(
-    context: click.Context, task: str, path: Path, packs: tuple[Path, ...], seed: int, as_json: bool
+    context: click.Context, task: str, path: str, packs: tuple[Path, ...], seed: int, as_json: bool
 ) -> None:
     """Judge PATH (a file or folder) as a submission for TASK (a task key or a task folder).
 
@@ -34,13 +35,16 @@ def run(
     """
     from appliance.judge import Judge, read_submission
     from appliance.paths import from_environment
-    from appliance.sandbox.client import Jails
     from appliance.tasks import find_task
+    from appliance.yard import Yard
 
+    if not path:
+        # As a path it would be the current folder, which nobody meant to hand in.
+        raise UsageError("PATH is empty", remedy="give a file or a folder to judge")
     found = find_task(task, packs or None)
-    artefacts = read_submission(path, found)
-    with Jails(from_environment(os.environ)) as jails:
-        verdict = Judge(jails).judge(found, artefacts, seed=seed)
+    artefacts = read_submission(Path(path), found)
+    with Yard(from_environment(os.environ)) as yard:
+        verdict = Judge(yard).judge(found, artefacts, seed=seed)
     click.echo(json.dumps(verdict.to_json()) if as_json else describe(verdict))
     if verdict.masked:
         context.exit(1)

@@ -67,6 +67,8 @@ def show(task: str, packs: tuple[Path, ...], as_json: bool) -> None:
         "hidden_cases": hidden,
         "public_hash": found.public_hash,
         "hidden_hash": found.hidden_hash,
+        "env_hash": found.env_hash,
+        "image": found.image,
         "settings": dict(found.settings),
     }
     if as_json:
@@ -81,9 +83,11 @@ def show(task: str, packs: tuple[Path, ...], as_json: bool) -> None:
         "public_cases",
         "hidden_cases",
         "task_hash",
+        "env_hash",
+        "image",
         "folder",
     ):
-        click.echo(f"{name:<13} {clean_line(str(row[name]))}")
+        click.echo(f"{name:<13} {clean_line(str(row[name])) or '-'}")
     click.echo(clean_text(f"\n{found.statement}\n\n{found.start}"))
 
 
@@ -99,11 +103,11 @@ def check(
     """Judge each task's gold solution (reward 1), an empty file and its untouched start (reward 0)."""
     from appliance.judge import Judge
     from appliance.paths import from_environment
-    from appliance.sandbox.client import Jails
+    from appliance.yard import Yard
 
     chosen = _chosen(tasks, every, packs)
-    with Jails(from_environment(os.environ), warm=True) as jails, ThreadPoolExecutor(os.cpu_count()) as pool:
-        judge = Judge(jails)
+    with Yard(from_environment(os.environ), warm=True) as yard, ThreadPoolExecutor(os.cpu_count()) as pool:
+        judge = Judge(yard)
         rows = list(pool.map(lambda task: check_task(judge, task), chosen))
     failed = [row for row in rows if not row["ok"]]
     if as_json:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from appliance.daemon.hands import Hands
 from appliance.journal import Journal
 from appliance.learn.base import Base
 from appliance.paths import Paths
+from appliance.yard import Yard
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,4 +17,4 @@ class Gear:
     paths: Paths
     journal: Journal
     base: Base
-    jails: Hands
+    yard: Yard

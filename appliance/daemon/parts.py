@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
+from appliance.audits import Lot
 from appliance.daemon.crew import EmbeddedCrew
 from appliance.daemon.gear import Gear
 from appliance.daemon.handlers import Desk
@@ -17,8 +18,10 @@ from appliance.judge import Judge
 from appliance.learn.base import Base
 from appliance.learn.client import Learner
 from appliance.learn.settings import LearnerSettings, LoraSettings
+from appliance.leash import Leash
 from appliance.queue.client import Queue
-from appliance.queue.workers import Workers
+from appliance.queue.workers import JobContext, Workers
+from appliance.sandbox.witness import Witness
 from appliance.training import Plan
 
 JAIL_THREADS = 2
@@ -38,8 +41,11 @@ def start_crew(stack: ExitStack, plan: Plan, gear: Gear, stop: Callable[[], bool
     tell = _Teller(gear, queue, plan.recipe.grpo.updates)
     crew = EmbeddedCrew(journal.store, queue, policy, learner, f"{time.time_ns():x}", stop, tell)
     tasks = {task.key: task for task in (*plan.train_tasks, *plan.eval_tasks)}
-    desk = Desk(journal.store, Judge(gear.jails), policy, tasks, crew.submit_judging)
-    stack.enter_context(_workers(queue, desk, plan))
+    lot = Lot(plan.recipe.judge.audit_share, plan.recipe.seed)
+    desk = Desk(journal.store, Judge(gear.yard), policy, tasks, crew.submit_judging, lot, Witness)
+    workers = stack.enter_context(_workers(queue, desk, plan))
+    crew.closed = lambda: workers.closed
+    crew.beaten = lambda: workers.beaten
     # Runs before the workers are joined: an interrupted batch must not be sampled to its end first.
     stack.callback(policy.halt)
     return crew
@@ -84,9 +90,19 @@ def _workers(queue: Queue, desk: Desk, plan: Plan) -> Workers:
     handlers = {
         "attempt": lambda context: desk.make_attempt(context.payload),
         "evaluate": lambda context: desk.make_attempt(context.payload),
-        "judge": lambda context: desk.judge_attempt(context.payload),
+        "judge": lambda context: _judge(desk, context),
     }
     return Workers(queue, handlers, threads)
+
+
+def _judge(desk: Desk, context: JobContext) -> dict[str, Any]:
+    """Judge on a leash: a job that is not wanted any more holds no jail."""
+    leash = Leash()
+    context.on_cancel(leash.cut)
+    try:
+        return desk.judge_attempt(context.payload, leash)
+    finally:
+        context.took(start_s=leash.start_s, teardown_s=leash.teardown_s)
 
 
 class _Teller:
@@ -97,4 +113,4 @@ class _Teller:
 
     def __call__(self, data: dict[str, Any]) -> None:
         depth = self._queue.depth()
-        self._gear.journal.live(**data, updates=self._updates, jails=self._gear.jails.live, queue=depth)
+        self._gear.journal.live(**data, updates=self._updates, jails=self._gear.yard.live, queue=depth)

@@ -59,6 +59,11 @@ def torch(machine: Machine) -> Finding:
     return good(f"torch {found['torch']} on {found['device']}, bfloat16 off by {found['bf16_error']:.1%}")
 
 
+def torch_device(machine: Machine) -> str:
+    """The device that torch computes on by itself; empty when torch does not work."""
+    return str(_probe(machine, "appliance.learn.probe")[0].get("device", ""))
+
+
 def _probe(machine: Machine, module: str, *arguments: str) -> tuple[dict[str, Any], str]:
     """The JSON line that a probe printed, and what went wrong."""
     answer = ask([machine.python, "-P", "-m", module, *arguments])

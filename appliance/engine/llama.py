@@ -74,6 +74,12 @@ class Model:
     def __init__(self, backend: Backend, path: Path, *, gpu_layers: int = 0, extra_buffers: bool = False):
         self.path = path
         self.backend = backend
+        if gpu_layers and not llama_cpp.llama_supports_gpu_offload():
+            # llama.cpp would leave the layers where they are without a word.
+            raise EngineError(
+                "this llama.cpp was built without a GPU",
+                remedy="gpu_layers = 0, or build it again with APPLIANCE_CUDA=1",
+            )
         params = llama_cpp.llama_model_default_params()
         params.n_gpu_layers = gpu_layers if gpu_layers >= 0 else 10_000
         params.use_extra_bufts = extra_buffers

@@ -26,12 +26,20 @@ from typing import Any
 from appliance import values
 from appliance.dialogue import SILENT, Broken, Dialogue
 from appliance.errors import IntegrityError, TaskError
-from appliance.examination import Examination, Finding, Layer, Outcome, jail_cost, jail_finding, limits
+from appliance.examination import (
+    Examination,
+    Finding,
+    Layer,
+    Opener,
+    Outcome,
+    jail_cost,
+    jail_finding,
+    limits,
+)
 from appliance.manifest import content_hashes
 from appliance.nouns import Task
-from appliance.sandbox.client import Conversation, JailResult, Jails
+from appliance.sandbox.client import JailResult, Peer
 from appliance.sandbox.policy import Policy
-from appliance.sandbox.remote import RemoteConversation, RemoteJails
 from appliance.tables import Field, check_table
 
 SOURCE = "solution.py"
@@ -54,6 +62,8 @@ _CASE = {
     "tolerance": Field(float, required=False, minimum=0),
 }
 _COMMAND = ("python3", "-S", "-s", "-B", "-X", "utf8", "/job/worker.py")
+_COMMAND_OF_IMAGE = tuple(word for word in _COMMAND if word != "-S")
+"""A task names an image for what is installed in it, which Python finds by way of `site`."""
 _parsing = threading.Lock()
 
 
@@ -80,6 +90,10 @@ def check(folder: Path, settings: Mapping[str, Any]) -> None:
     finding = _syntax((folder / GOLD).read_bytes(), entry)
     if finding is not None:
         raise TaskError(f"{folder / GOLD}: {finding.text}", remedy=f"write a module that defines {entry}")
+    start = _syntax((folder / START).read_bytes(), entry)
+    # A start may leave the entry point to the candidate; one that is no Python can only be a slip.
+    if start is not None and start.outcome != "no_entry_point":
+        raise TaskError(f"{folder / START}: {start.text}", remedy="write a start that Python can parse")
 
 
 def read_cases(folder: Path, layer: Layer) -> tuple[Case, ...]:
@@ -168,7 +182,7 @@ def _bound_names(tree: ast.Module) -> set[str]:
 def examine(
     task: Task,
     artefacts: Mapping[str, bytes],
-    jails: Jails | RemoteJails,
+    jails: Opener,
     seed: int,
     clock: Callable[[], float] = time.monotonic,
 ) -> Examination:
@@ -178,7 +192,8 @@ def examine(
     random.Random(f"{seed}:{task.task_hash}").shuffle(order)
     interview = _Interview(task, clock)
     policy = Policy(limits(task), env=(("PYTHONHASHSEED", str(seed % 2**32)),))
-    with jails.open(_COMMAND, policy, files=_jail_files(artefacts)) as conversation:
+    command = _COMMAND_OF_IMAGE if task.image else _COMMAND
+    with jails.open(command, policy, files=_jail_files(artefacts)) as conversation:
         interview.conduct(conversation, public, order)
         result = conversation.finish()
     return Examination(
@@ -242,9 +257,7 @@ class _Interview:
         self.failed_load: Finding | None = None
         self.broken: Broken | None = None
 
-    def conduct(
-        self, conversation: Conversation | RemoteConversation, public: Sequence[Case], hidden: Sequence[Case]
-    ) -> None:
+    def conduct(self, conversation: Peer, public: Sequence[Case], hidden: Sequence[Case]) -> None:
         dialogue = Dialogue(conversation, self._answer_cap, float(self._task.settings["budgets"]["wall_s"]))
         try:
             with self._timed("quick"):
