@@ -28,6 +28,7 @@ from appliance.examination import Examination, Finding, Layer, Opener
 from appliance.leash import Leash
 from appliance.manifest import LinkFound, bytes_hash, walk
 from appliance.nouns import MASKED_STATUSES, Signal, Task, Verdict, VerdictStatus
+from appliance.sandbox.client import Jails
 from appliance.tasks import load_kind
 from appliance.yard import Yard
 
@@ -84,7 +85,12 @@ class Judge:
         kind = load_kind(task.kind)
         if verdict.masked or kind.intake(task, artefacts):
             return verdict
-        with self._auditing, watch(self._yard.own(task)) as watched:
+        jails = self._yard.of(task)
+        if not isinstance(jails, Jails):
+            return replace(
+                verdict, audit=audits.failed("a jailer's jails cannot be audited in a conversation")
+            )
+        with self._auditing, watch(jails) as watched:
             examination = self._examine(kind, task, artefacts, watched, seed)
             finding = examination.finding
             if finding and finding.status == "infra":

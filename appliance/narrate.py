@@ -84,6 +84,16 @@ def _failed(data: Data) -> str:
     return f"run failed: {data.get('error', 'no reason was recorded')}"
 
 
+def _stall(data: Data) -> str:
+    silent, share = fixed(data.get("seconds"), 0), fixed(data.get("cpu"), 1)
+    held = f"{data.get('process', NOTHING)} (pid {data.get('pid', NOTHING)}) {data.get('doing', NOTHING)}"
+    return f"{data.get('stage', NOTHING)} made no progress for {silent} s: {held}, {share} cores"
+
+
+def _stall_over(data: Data) -> str:
+    return f"{data.get('stage', NOTHING)} goes on after {fixed(data.get('seconds'), 0)} s without progress"
+
+
 def _queued(data: Data) -> str:
     return f"run put back into the line: {data.get('why') or data.get('error')}" if data else "run queued"
 
@@ -97,16 +107,6 @@ def _control(what: str) -> Callable[[Data], str]:
         return f"{who} asked to {what}: {' '.join(fields)}"
 
     return tell
-
-
-def _stall(data: Data) -> str:
-    silent, share = fixed(data.get("seconds"), 0), fixed(data.get("cpu"), 1)
-    held = f"{data.get('process', NOTHING)} (pid {data.get('pid', NOTHING)}) {data.get('doing', NOTHING)}"
-    return f"{data.get('stage', NOTHING)} made no progress for {silent} s: {held}, {share} cores"
-
-
-def _stall_over(data: Data) -> str:
-    return f"{data.get('stage', NOTHING)} goes on after {fixed(data.get('seconds'), 0)} s without progress"
 
 
 LINES: Mapping[str, Callable[[Data], str]] = {
@@ -129,6 +129,8 @@ LINES: Mapping[str, Callable[[Data], str]] = {
     "stage": lambda data: f"step {data.get('step', NOTHING)}: {data.get('stage', NOTHING)}",
     "checkpoint.saved": _checkpoint,
     "budget.spent": _budget,
+    "stall": _stall,
+    "stall.over": _stall_over,
     "control.run.start": _control("start a run"),
     "control.run.pause": _control("pause it"),
     "control.run.resume": _control("go on with it"),
@@ -138,6 +140,4 @@ LINES: Mapping[str, Callable[[Data], str]] = {
     "daemon.ready": lambda data: "the daemon is ready",
     "daemon.draining": lambda data: "the daemon ends",
     "daemon.trouble": lambda data: f"the daemon starts nothing: {data.get('why', NOTHING)}",
-    "stall": _stall,
-    "stall.over": _stall_over,
 }

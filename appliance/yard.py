@@ -15,27 +15,25 @@ from appliance.sandbox.client import Jails, JailStatus
 from appliance.sandbox.policy import Policy
 from appliance.sandbox.remote import RemoteJails
 
-JAILER = "APPLIANCE_JAILER"
-"""The variable that names the socket of a jailer."""
-Hands = Jails | RemoteJails
+Client = Jails | RemoteJails
 
 
 class Yard:
     """Opens each client when it is first asked for, and closes them all at the end; safe to use from many threads."""
 
-    def __init__(self, paths: Paths, *, warm: bool = False, jailer: str = "") -> None:
-        """`jailer`: the socket of the jailer that starts them; empty: this process does."""
+    def __init__(self, paths: Paths, *, warm: bool = False, jailer: Path | None = None) -> None:
+        """`jailer`: the socket of the one that starts the jails, from its images; None: this process does."""
         self._paths, self._warm, self._jailer = paths, warm, jailer
         self._held = ExitStack()
         self._lock = threading.Lock()
-        self._by_image: dict[str, Hands] = {}
+        self._by_image: dict[str, Client] = {}
 
     @property
-    def default(self) -> Hands:
+    def default(self) -> Client:
         """The jails of a task that names no image."""
         return self._client("")
 
-    def of(self, task: Task) -> Hands:
+    def of(self, task: Task) -> Client:
         """The jails of a task; TaskError when its image is not there, or not what it was."""
         try:
             return self._client(task.image)
@@ -69,16 +67,6 @@ class Yard:
                 remedy="make the image with a Python, for example appliance image build --python FOLDER",
             )
 
-    def own(self, task: Task) -> Jails:
-        """As `of`, for what only jails of this process can do. SandboxError where a jailer starts them."""
-        jails = self.of(task)
-        if isinstance(jails, Jails):
-            return jails
-        raise SandboxError(
-            "a jailer's jails cannot be watched in conversation",
-            remedy=f"do it in a process without {JAILER}",
-        )
-
     @property
     def live(self) -> int:
         """Jails that are running now, of every image."""
@@ -96,17 +84,17 @@ class Yard:
     ) -> None:
         self.close()
 
-    def _client(self, image: str) -> Hands:
+    def _client(self, image: str) -> Client:
         with self._lock:
             if image not in self._by_image:
-                jails = self._new(image)
-                self._held.callback(jails.close)
-                self._by_image[image] = jails
+                client = self._opened(image)
+                self._held.callback(client.close)
+                self._by_image[image] = client
             return self._by_image[image]
 
-    def _new(self, image: str) -> Hands:
-        if self._jailer:
-            return RemoteJails(Path(self._jailer), image=image)
+    def _opened(self, image: str) -> Client:
+        if self._jailer is not None:
+            return RemoteJails(self._jailer, image=image)
         jails = Jails(self._paths, warm=self._warm, image=image)
         if image:
             # Now, and not with the first jail: what is wrong with an image is then the task's to answer for.

@@ -37,6 +37,8 @@ class EmbeddedCrew:
     incarnation: str
     stop: Callable[[], bool]
     tell: Callable[[dict[str, Any]], None]
+    beaten: Callable[[], float] = time.monotonic
+    """When the keeper of the queue last beat, by the monotonic clock."""
     closed: Callable[[], str] = str
     """Why no job is started at the moment; empty when they are."""
     step: int = 0

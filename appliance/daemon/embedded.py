@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +14,18 @@ from appliance import checkpoints
 from appliance.daemon import lock
 from appliance.daemon.book import Book, Wish, load_wish, save_wish
 from appliance.daemon.gear import Gear
+from appliance.daemon.manager import Beats
 from appliance.daemon.means import check_means
+from appliance.daemon.vigil import Vigil
 from appliance.errors import ApplianceError, ConfigError, IntegrityError, StoreError
 from appliance.journal import Listener
 from appliance.nouns import Task
-from appliance.paths import Paths
+from appliance.paths import Paths, jailer_socket
 from appliance.recipe import Recipe
 from appliance.store import Store
 from appliance.tasks import load_pack, shipped_packs
 from appliance.training import Plan, Stopped, check_plan, train
-from appliance.yard import JAILER, Yard
+from appliance.yard import Yard
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +59,13 @@ def run(wish: Wish, paths: Paths, listeners: tuple[Listener, ...], stop: Callabl
 class Reins:
     """Who carries out a run, and how it is held. `stop` says whether to stop, and may keep the caller waiting.
 
-    `ending` names the state of a run that was stopped.
+    `ending` names the state of a run that was stopped; `beats` is told where the queue's keeper is heard.
     """
 
     supervisor: str
     stop: Callable[[], bool]
     ending: Callable[[], str] = lambda: "stopped"
+    beats: Beats = field(default_factory=Beats)
 
     def retries(self, error: ApplianceError) -> bool:
         """Whether the run stays in line: a daemon waits for a disk that failed, and goes on."""
@@ -76,7 +79,7 @@ def carry_out(wish: Wish, book: Book, reins: Reins) -> Outcome:
     paths, listeners = book.paths, book.listeners
     with _naming(wish.source):
         tasks = load_tasks(wish.recipe)
-    with Yard(paths, warm=True, jailer=os.environ.get(JAILER, "")) as yard:
+    with Yard(paths, warm=True, jailer=jailer_socket(os.environ)) as yard:
         with _naming(wish.source):
             yard.prove(tasks)
             check_means(wish.recipe, paths, yard.default)
@@ -91,7 +94,7 @@ def carry_out(wish: Wish, book: Book, reins: Reins) -> Outcome:
                 if not book.store.updates(plan.run_id):
                     digest = wish.recipe.hash
                     journal.event("run.started", recipe_hash=digest, seed=wish.recipe.seed, base=version)
-                _work(plan, Gear(paths, journal, base, yard), reins.stop)
+                _work(plan, Gear(paths, journal, base, yard), reins)
         except Stopped:
             return Outcome(plan.run_id, plan.folder, reins.ending())
         return Outcome(plan.run_id, plan.folder, "finished")
@@ -188,13 +191,17 @@ def _tell(listeners: tuple[Listener, ...], kind: str, **data: Any) -> None:
         listen(kind, data)
 
 
-def _work(plan: Plan, gear: Gear, stop: Callable[[], bool]) -> None:
+def _work(plan: Plan, gear: Gear, reins: Reins) -> None:
     """Start the processes, restore the newest checkpoint if there is one, and train."""
     from appliance.daemon.parts import start_crew
 
-    journal = gear.journal
+    vigil = Vigil(plan, gear, lambda: reins.ending() == "paused")
+    gear, journal = vigil.gear, vigil.gear.journal
     with ExitStack() as stack:
-        crew = start_crew(stack, plan, gear, stop)
+        crew = start_crew(stack, plan, gear, reins.stop)
+        vigil.keep(stack, crew)
+        stack.callback(setattr, reins.beats, "beaten", None)
+        reins.beats.beaten = crew.beaten
         restored = checkpoints.newest(plan.folder)
         first = 1
         # The first update is on record a moment before its checkpoint is.

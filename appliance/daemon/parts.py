@@ -45,6 +45,7 @@ def start_crew(stack: ExitStack, plan: Plan, gear: Gear, stop: Callable[[], bool
     desk = Desk(journal.store, Judge(gear.yard), policy, tasks, crew.submit_judging, lot, Witness)
     workers = stack.enter_context(_workers(queue, desk, plan))
     crew.closed = lambda: workers.closed
+    crew.beaten = lambda: workers.beaten
     # Runs before the workers are joined: an interrupted batch must not be sampled to its end first.
     stack.callback(policy.halt)
     return crew

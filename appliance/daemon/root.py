@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import time
 from contextlib import ExitStack
@@ -12,6 +13,8 @@ from appliance.daemon.book import Book
 from appliance.daemon.commands import Commands
 from appliance.daemon.condition import Condition
 from appliance.daemon.listener import listening
+from appliance.daemon.manager import Manager, watch
+from appliance.daemon.notify import Notifier
 from appliance.daemon.server import ControlServer
 from appliance.daemon.service import Service
 from appliance.journal import Listener
@@ -25,6 +28,10 @@ def serve(paths: Paths, path: Path, listeners: tuple[Listener, ...]) -> None:
 
     Raises StoreError when another one holds the folder, or when folder, store, queue or socket cannot be used.
     """
+    # The manager's watchdog ends us with SIGABRT: the log then says where every thread was.
+    faulthandler.enable()
+    notifier = Notifier(os.environ)
+    listeners = (*listeners, Manager(notifier))
     with ExitStack() as stack:
         stack.enter_context(lock.single_run(paths, "daemon", str(path)))
         store = stack.enter_context(Store(paths.store, paths.objects))
@@ -36,4 +43,5 @@ def serve(paths: Paths, path: Path, listeners: tuple[Listener, ...]) -> None:
         commands = Commands(book, queue, service, Condition(book, queue, service, str(path)))
         book.settle()
         stack.enter_context(ControlServer(listener, commands))
+        watch(stack, notifier, store, service.beats, path)
         service.serve()

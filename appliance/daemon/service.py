@@ -19,6 +19,7 @@ from types import FrameType
 
 from appliance.daemon import embedded
 from appliance.daemon.book import Book
+from appliance.daemon.manager import Beats
 from appliance.errors import ApplianceError, StoreError
 from appliance.journal import Listener
 from appliance.paths import Paths
@@ -65,6 +66,7 @@ class Service:
         self.book, self._listeners = book, listeners
         self.hold: Hold | None = None
         self.draining = False
+        self.beats = Beats()
         self.trouble = ""
         """Why nothing is started although runs wait, empty when all is well."""
         self._news = threading.Event()
@@ -173,7 +175,7 @@ class Service:
             if hold.hurry:
                 raise KeyboardInterrupt
             book = self.book
-            reins = embedded.Reins("daemon", self._stop_asked(hold), hold.ending)
+            reins = embedded.Reins("daemon", self._stop_asked(hold), hold.ending, self.beats)
             outcome = embedded.carry_out(book.wish_to_resume(hold.run_id), book, reins)
             self.hold = None
             write_report(book.paths.store, outcome.run_id, outcome.folder)

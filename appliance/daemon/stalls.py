@@ -24,9 +24,9 @@ from appliance.daemon import processes
 from appliance.daemon.processes import Finding, Holder
 from appliance.errors import ApplianceError
 
-PATIENCE_S = 45.0
+PATIENCE_S = 35.0
 TICK_S = 5.0
-"""Patience, tick, measuring and dump together stay below 60 s."""
+"""Patience, tick, measuring, a jailer that is asked in vain, and the dump together stay below 60 s."""
 MOST_REPORTS = 20
 """In one run folder."""
 
@@ -81,7 +81,7 @@ class Stalls:
     """Watches one run from its start to its end; a context manager.
 
     `tell(kind, data)` records an event, `holders` says which processes there are now beside this one, `folder` is the
-    run's. `clock` counts seconds and never goes back.
+    run's. `clock` counts seconds and never goes back. While `held` says that the run is meant to wait, nothing stalls.
     """
 
     def __init__(
@@ -91,11 +91,13 @@ class Stalls:
         holders: Callable[[], Sequence[Holder]],
         gauges: Mapping[str, Gauge] | None = None,
         *,
+        held: Callable[[], bool] = lambda: False,
         patience_s: float = PATIENCE_S,
         tick_s: float = TICK_S,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._folder, self._tell, self._holders, self._gauges = folder, tell, holders, dict(gauges or {})
+        self._held = held
         self._patience_s, self._tick_s, self._clock = patience_s, tick_s, clock
         self._lock = threading.Lock()
         self._evaluating = False
@@ -150,6 +152,8 @@ class Stalls:
 
     def _look(self, item: _Watched) -> None:
         with self._lock:
+            if self._held():
+                item.moved = self._clock()
             now, idle, moved, stage, step = (
                 self._clock(),
                 item.mark is None,
