@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from appliance.daemon.metrics import MetricsFile
 from appliance.errors import StoreError, UsageError
 from appliance.queue import claims, estimates, figures, hedges, jobs
 from appliance.queue.client import Queue
@@ -493,3 +494,13 @@ def test_the_exposition_is_well_formed_and_written_whole(queue: Queue, tmp_path:
     assert [path.name for path in tmp_path.glob("*.prom*")] == ["appliance.prom"]
     with pytest.raises(StoreError, match="nowhere"):
         figures.write(tmp_path / "nowhere/appliance.prom", text)
+
+
+def test_the_daemon_keeps_the_figures_in_a_file_as_long_as_it_runs(tmp_path: Path) -> None:
+    path = tmp_path / "appliance.prom"
+    with Queue(tmp_path / "queue.db") as queue, MetricsFile(queue, path, every_s=0.02):
+        queue.submit("judge", {})
+        give_up = time.monotonic() + LONG_S
+        while not path.exists() or 'jobs_queued{class="judge"} 1' not in path.read_text():
+            assert time.monotonic() < give_up
+            time.sleep(0.01)

@@ -14,6 +14,7 @@ from appliance.daemon.commands import Commands
 from appliance.daemon.condition import Condition
 from appliance.daemon.listener import listening
 from appliance.daemon.manager import Manager, watch
+from appliance.daemon.metrics import NAME, MetricsFile
 from appliance.daemon.notify import Notifier
 from appliance.daemon.server import ControlServer
 from appliance.daemon.service import Service
@@ -43,5 +44,6 @@ def serve(paths: Paths, path: Path, listeners: tuple[Listener, ...]) -> None:
         commands = Commands(book, queue, service, Condition(book, queue, service, str(path)))
         book.settle()
         stack.enter_context(ControlServer(listener, commands))
+        stack.enter_context(MetricsFile(queue, paths.data / NAME))
         watch(stack, notifier, store, service.beats, path)
         service.serve()
