@@ -78,6 +78,7 @@ SCHEMA = {
         "ALTER TABLE jobs ADD COLUMN label TEXT NOT NULL DEFAULT ''",
         "ALTER TABLE jobs ADD COLUMN cost REAL NOT NULL DEFAULT 1",
         "ALTER TABLE jobs ADD COLUMN batch INTEGER NOT NULL DEFAULT 0",
+        "ALTER TABLE jobs ADD COLUMN long INTEGER NOT NULL DEFAULT 0",
         "ALTER TABLE jobs ADD COLUMN copy_of INTEGER",
         "UPDATE jobs SET batch = seq",
         "DROP INDEX jobs_queued",

@@ -52,8 +52,8 @@ INFRASTRUCTURE_KINDS = frozenset({"sandbox", "engine", "learner", "store", "lost
 JobState = Literal["queued", "leased", "done", "failed", "cancelled", "expired"]
 OPEN_STATES: frozenset[str] = frozenset({"queued", "leased"})
 
-Ending = Literal["done", "failed", "retried", "lost", "released", "cancelled"]
-"""How one attempt at a job ended; `retried`, `lost` and `released` can leave the job queued."""
+Ending = Literal["done", "failed", "retried", "lost", "released", "deferred", "cancelled"]
+"""How one attempt at a job ended; `retried`, `lost`, `released` and `deferred` can leave the job queued."""
 
 MAX_JSON_BYTES = 16 * 1024 * 1024
 """Largest payload or result. Anything larger belongs in `objects/`, with its hash here."""
@@ -114,6 +114,8 @@ class Job:
     error: str
     label: str = ""
     cost_s: float = SHORT_S
+    long: bool = False
+    """It went over the time of a first try, and has its own now."""
     copy_of: str | None = None
     """The job that this one is a hedge for."""
 

@@ -23,7 +23,7 @@ from typing import Any
 
 from appliance.clean import clean_text
 from appliance.errors import ApplianceError, EngineError, SandboxError, StoreError, UsageError
-from appliance.queue import claims, jobs
+from appliance.queue import claims, estimates, jobs
 from appliance.queue.app import Doorbell
 from appliance.queue.client import Queue
 from appliance.queue.incarnation import this_process
@@ -39,6 +39,10 @@ RESERVED = 1
 """Slots of a pool that only short jobs may use, where it has more than one."""
 ERROR_CHARS, TRACE_CHARS = 2_000, 8_000
 _log = logging.getLogger("appliance.queue")
+
+
+class Overrun(Exception):
+    """A handler ended a job at `JobContext.limit_s`: it goes back to the queue, to have its time later."""
 
 
 class Loss:
@@ -87,6 +91,8 @@ class JobContext:
     """From 1."""
     deadline: float | None
     """Unix seconds; the job was claimed before it."""
+    limit_s: float | None = None
+    """After so many seconds the handler may end its work and raise Overrun; None: it has its time."""
     _lost: Loss = field(default_factory=Loss, repr=False)
     _spent: Spent = field(default_factory=Spent, repr=False)
 
@@ -234,7 +240,9 @@ class Workers:
 
     def _work(self, job: Job) -> None:
         report = _failed("internal", "the handler ended its thread")
-        context = JobContext(job.id, job.class_, job.payload, job.attempts, job.deadline)
+        context = JobContext(
+            job.id, job.class_, job.payload, job.attempts, job.deadline, self._first_try_s(job)
+        )
         self._leases.add(job, context._lost)
         begun = self._queue.monotonic()
         try:
@@ -244,6 +252,16 @@ class Workers:
             report = replace(report, seconds=self._queue.monotonic() - begun, cost_s=told.cpu_s)
             self._record(job, replace(report, start_s=told.start_s, teardown_s=told.teardown_s))
             self._leases.drop(job)
+
+    def _first_try_s(self, job: Job) -> float | None:
+        if job.long:
+            return None
+        try:
+            with self._queue.file.read() as connection:
+                return estimates.first_try_s(connection, job.class_, job.label)
+        except StoreError as error:
+            self._queue.note_trouble(error)
+            return None
 
     def _claim(self, lane: Lane, *, short: bool) -> Job | None:
         classes = [name for name in lane.classes if not self.closed or name == "interactive"]
@@ -261,6 +279,8 @@ class Workers:
         try:
             result = self._handlers[job.class_](context)
             return Report("done", "done", result=to_json(result or {}))
+        except Overrun:
+            return Report("deferred", "queued")
         except INFRASTRUCTURE as error:
             return self._report_infrastructure(job, error)
         except ApplianceError as error:

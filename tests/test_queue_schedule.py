@@ -22,7 +22,7 @@ from appliance.queue.incarnation import this_process
 from appliance.queue.keeper import Pace
 from appliance.queue.pressure import Gauge, Pressure, Slots
 from appliance.queue.records import DEPTHS, WEIGHTS, Busy, Claimant, Job, Report, Request
-from appliance.queue.workers import JobContext, Workers
+from appliance.queue.workers import JobContext, Overrun, Workers
 
 ME = this_process()
 JAILS = ("interactive", "judge", "admit", "housekeeping")
@@ -299,6 +299,30 @@ def test_a_straggler_is_overtaken_by_its_copy_and_told(tmp_path: Path) -> None:
         (job,) = queue.wait([queue.submit("judge", {"n": "straggler"}, label="t")], LONG_S)
         assert (job.state, job.result) == ("done", {"by": "another"})
         assert told.wait(LONG_S)
+
+
+def test_what_goes_over_a_first_try_has_its_time_later_and_is_not_blamed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(estimates, "FIRST_TRY_S", 0.05)
+    monkeypatch.setattr(estimates, "HEDGE_BURST", 0.0)
+    limits: list[float | None] = []
+
+    def judge(context: JobContext) -> dict[str, Any]:
+        if context.payload["n"] == "slow":
+            limits.append(context.limit_s)
+            if context.limit_s is not None:
+                time.sleep(context.limit_s)
+                raise Overrun
+        return {}
+
+    with Queue(tmp_path / "queue.db") as queue, Workers(queue, {"judge": judge}, {"jails": 2}, pace=QUICK):
+        queue.wait(queue.submit_many([Request("judge", {"n": n}, label="t") for n in range(20)]), LONG_S)
+        (job,) = queue.wait([queue.submit("judge", {"n": "slow"}, label="t", max_attempts=1)], LONG_S)
+        assert (job.state, job.attempts, job.long) == ("done", 1, True)
+        assert job.cost_s >= jobs.LONG_FACTOR * 0.05
+        assert [row["outcome"] for row in queue.history(job.id)] == ["deferred", "done"]
+    assert limits == [pytest.approx(0.05, abs=0.05), None]
 
 
 def test_the_first_k_of_n_are_kept_and_the_others_cancelled(tmp_path: Path) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from appliance.audits import Lot
@@ -20,7 +21,7 @@ from appliance.learn.client import Learner
 from appliance.learn.settings import LearnerSettings, LoraSettings
 from appliance.leash import Leash
 from appliance.queue.client import Queue
-from appliance.queue.workers import JobContext, Workers
+from appliance.queue.workers import JobContext, Overrun, Workers
 from appliance.sandbox.witness import Witness
 from appliance.training import Plan
 
@@ -96,13 +97,28 @@ def _workers(queue: Queue, desk: Desk, plan: Plan) -> Workers:
 
 
 def _judge(desk: Desk, context: JobContext) -> dict[str, Any]:
-    """Judge on a leash: a job that is not wanted any more holds no jail."""
+    """Judge on a leash: a job that is not wanted any more, or over the time of a first try, holds no jail."""
     leash = Leash()
     context.on_cancel(leash.cut)
+    with _cut_after(context.limit_s, leash):
+        result = desk.judge_attempt(context.payload, leash)
+    context.took(start_s=leash.start_s, teardown_s=leash.teardown_s)
+    if leash.is_cut and not context.cancelled:
+        raise Overrun
+    return result
+
+
+@contextmanager
+def _cut_after(seconds: float | None, leash: Leash) -> Iterator[None]:
+    if seconds is None:
+        yield
+        return
+    timer = threading.Timer(seconds, leash.cut)
+    timer.start()
     try:
-        return desk.judge_attempt(context.payload, leash)
+        yield
     finally:
-        context.took(start_s=leash.start_s, teardown_s=leash.teardown_s)
+        timer.cancel()
 
 
 class _Teller:
