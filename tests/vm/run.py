@@ -229,7 +229,11 @@ def build_environment(top: Path, site: Path) -> None:
     """A virtual environment of the machine's own Python, in /opt/appliance."""
     home = top / ".venv"
     packages = home / "lib/python3.11/site-packages"
-    shutil.copytree(site, packages, ignore=shutil.ignore_patterns(*NOT_FROM_SITE))
+    left_out = shutil.ignore_patterns(*NOT_FROM_SITE)
+    # By these names at the top only: a package may have a `lib` of its own.
+    shutil.copytree(
+        site, packages, ignore=lambda folder, names: left_out(folder, names) if Path(folder) == site else ()
+    )
     with zipfile.ZipFile(portable_llama()) as wheel:
         wheel.extractall(packages)
     (packages / "appliance.pth").write_text("/opt/appliance\n")
