@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import PurePosixPath
 
 from appliance.errors import SandboxError, UsageError
@@ -16,6 +18,8 @@ from appliance.errors import SandboxError, UsageError
 MAX_FILES = 4096
 MAX_BYTES = 64 << 20
 MAX_NAME = 255
+MAX_PATH = 2048
+"""Of a whole name, in bytes: here and in the jail it is opened by its path, of which the kernel takes 4095."""
 
 
 def check_files(files: Mapping[str, bytes]) -> None:
@@ -25,6 +29,8 @@ def check_files(files: Mapping[str, bytes]) -> None:
     for name in files:
         if not all(map(is_name, name.split("/"))):
             raise UsageError(f"{name!r} is not a relative path of ordinary names")
+        if len(os.fsencode(name)) > MAX_PATH:
+            raise UsageError(f"a file name of more than {MAX_PATH} bytes: {name[:80]!r}", remedy="shorten it")
         for parent in PurePosixPath(name).parents:
             if str(parent) in files:
                 raise UsageError(f"{str(parent)!r} is both a file and the folder of {name!r}")
@@ -66,7 +72,18 @@ def _unwritten(error: OSError) -> SandboxError:
 
 def remove_job(jobs_fd: int, name: str) -> None:
     """Remove the folder; it is nothing's any more."""
+    if os.geteuid() != 0:
+        _open_up(jobs_fd, name)
     shutil.rmtree(name, ignore_errors=True, dir_fd=jobs_fd)
+
+
+def _open_up(jobs_fd: int, name: str) -> None:
+    """What a session began with has the modes it had: folders that even their owner may not empty."""
+    with suppress(FileNotFoundError):
+        for _, folders, _, fd in os.fwalk(name, dir_fd=jobs_fd):
+            for folder in folders:
+                if stat.S_ISDIR(os.stat(folder, dir_fd=fd, follow_symlinks=False).st_mode):
+                    os.chmod(folder, 0o700, dir_fd=fd)
 
 
 def _make_folder(jobs_fd: int, path: str) -> None:

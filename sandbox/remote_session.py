@@ -9,9 +9,9 @@ from dataclasses import replace
 from types import TracebackType
 
 from appliance.errors import ApplianceError, SandboxError, UsageError
-from appliance.sandbox import changes, turns
+from appliance.sandbox import turns
 from appliance.sandbox.artefacts import Collection, CollectLimits
-from appliance.sandbox.changes import Change, Snapshot
+from appliance.sandbox.changes import Diff, Snapshot
 from appliance.sandbox.ending import JailResult
 from appliance.sandbox.line import ANSWER_PATIENCE_S, Line, Patience, gone, sealed
 from appliance.sandbox.order import order
@@ -57,13 +57,13 @@ class RemoteSession:
         """Why no command can be run any more; empty while one can."""
         return self._health(Act.broken).broken if self._open else ""
 
-    def diff(self) -> list[Change]:
-        """What is different below /work since the session began, or was reset."""
-        return turns.unpack_changes(self._fetch(Turn(Act.diff))[0])
+    def diff(self) -> Diff:
+        """What is different below /work since the session began, or was reset; what cannot be read is refused."""
+        return turns.unpack_diff(self._fetch(Turn(Act.diff))[0])
 
     def snapshot(self) -> Snapshot:
-        """The state of /work now; another session can begin from it. SandboxError when it is too much for that."""
-        return changes.freeze(changes.checked(turns.unpack_tree(*self._fetch(Turn(Act.snapshot)))))
+        """The state of /work now; another session can begin from it. What cannot be kept is refused by name."""
+        return turns.unpack_snapshot(*self._fetch(Turn(Act.snapshot)))
 
     def artefacts(self, limits: CollectLimits | None = None) -> Collection:
         """The regular files that commands wrote below /work, each refused one with its reason."""

@@ -21,7 +21,7 @@ from appliance.sandbox import changes
 from appliance.sandbox.artefacts import Collection, CollectLimits, collect
 from appliance.sandbox.cell import Cell
 from appliance.sandbox.cgroups import Usage
-from appliance.sandbox.changes import Change, Snapshot
+from appliance.sandbox.changes import Diff, Reading, Snapshot
 from appliance.sandbox.ending import CLOSED, Facts, JailResult, Stop
 from appliance.sandbox.jail import ends_of, facts_of, outcome
 from appliance.sandbox.order import SEED_BYTES, Order, message, order
@@ -111,19 +111,17 @@ class Session:
         """The host's numbers of its processes, as far as a cgroup knows them."""
         return self._cell.leaf.pids() if self._cell.leaf else []
 
-    def diff(self) -> list[Change]:
-        """What is different below /work since the session began, or was reset."""
+    def diff(self) -> Diff:
+        """What is different below /work since the session began, or was reset; what cannot be read is refused."""
         with self._turn:
-            return changes.differences(self._base, self._now())
+            now, read = self._now()
+        return Diff(tuple(changes.differences(self._base, now)), read.refused, read.truncated)
 
     def snapshot(self) -> Snapshot:
-        """The state of /work now; another session can begin from it. SandboxError when it is too much for that."""
+        """The state of /work now; another session can begin from it. What cannot be kept is refused by name."""
         with self._turn:
-            now = self._now()
-        try:
-            return changes.freeze(changes.checked(now.values()))
-        except UsageError as error:
-            raise SandboxError(error.message, remedy="give it a smaller disk limit, or reset it") from error
+            now, read = self._now()
+        return changes.keep(now, read.truncated)
 
     def artefacts(self, limits: CollectLimits | None = None) -> Collection:
         """The regular files that commands wrote below /work, each refused one with its reason."""
@@ -215,14 +213,15 @@ class Session:
         stop = Stop.broken if lost else stop
         return facts_of(stop, report, cpu_s, usage, over=watch.over, trouble=trouble)
 
-    def _now(self) -> dict[str, changes.Entry]:
-        """The tree as it is, read from the overlay's upper folder."""
+    def _now(self) -> tuple[changes.Tree, Reading]:
+        """The tree as it is, and what was read for it from the overlay's upper folder."""
         with self._changes() as upper:
             room = min(self._policy.limits.disk_mb << 20, changes.MAX_TREE_BYTES)
             try:
-                return changes.apply(self._base, changes.read(upper, room))
+                read = changes.read(upper, room)
             except OSError as error:
                 raise SandboxError(f"cannot read a session's changes: {error}", remedy="reset it") from error
+        return changes.apply(self._base, read.entries), read
 
     @contextmanager
     def _changes(self) -> Iterator[int]:

@@ -151,9 +151,9 @@ class Sitting:
                 case Act.do:
                     return self._run(turn, fds)
                 case Act.diff:
-                    return _beside(turns.pack_changes(session.diff()))
+                    return _beside(turns.pack_diff(session.diff()))
                 case Act.snapshot:
-                    return _beside(turns.pack_tree(session.snapshot().entries))
+                    return _beside(turns.pack_snapshot(session.snapshot()))
                 case Act.artefacts:
                     return _beside(turns.pack_collection(session.artefacts(turn.collect)))
                 case Act.reset:

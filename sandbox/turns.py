@@ -9,8 +9,8 @@ with nothing else, and the session goes on:
 | `stop`      | none of its own: the command that runs ends; it may be said while one does          |
 | `healthy`   | `health`, once its init has answered, or not                                        |
 | `broken`    | `health` as it was last known                                                       |
-| `diff`      | `beside`: an index of `[path, what, kind]`                                          |
-| `snapshot`  | `beside`: an index of `[path, kind, mode, opaque, size]`, then the contents         |
+| `diff`      | `beside`: an index of the cap that was met, refusals, `[path, what, kind]` of each   |
+| `snapshot`  | `beside`: the same with `[path, kind, mode, opaque, size]`, then the contents       |
 | `artefacts` | `beside`: an index of the cap that was met, files and refusals, then the contents   |
 | `reset`     | `done`                                                                              |
 """
@@ -26,7 +26,7 @@ from typing import Any, get_args
 from appliance.errors import UsageError
 from appliance.sandbox import codec, wire
 from appliance.sandbox.artefacts import Collection, CollectLimits, Refused
-from appliance.sandbox.changes import Change, Entry, Kind
+from appliance.sandbox.changes import Change, Diff, Entry, Kind, Snapshot, checked, freeze
 from appliance.sandbox.codec import MESSAGE_BYTES, Kinds
 from appliance.sandbox.policy import Limits
 
@@ -109,30 +109,51 @@ def pack_tree(entries: Iterable[Entry]) -> Parts:
 def unpack_tree(index: bytes, contents: bytes) -> list[Entry]:
     """UsageError for anything but a tree's parts; whether it can be laid out, `changes.checked` says."""
     with wire.not_as_said():
-        rows = [codec.row(row, str, str, int, bool, int) for row in codec.rows(codec.parsed(index))]
-        bodies = _split(contents, [row[4] for row in rows])
-        return [
-            Entry(codec.text(path), _kind(kind), mode, body, opaque)
-            for (path, kind, mode, opaque, _), body in zip(rows, bodies, strict=True)
-        ]
+        return _entries(codec.parsed(index), contents)
 
 
-def pack_changes(changes: Iterable[Change]) -> Parts:
-    return codec.to_json([[change.path, change.what, change.kind] for change in changes]), []
+def _entries(index: object, contents: bytes) -> list[Entry]:
+    rows = [codec.row(row, str, str, int, bool, int) for row in codec.rows(index)]
+    bodies = _split(contents, [row[4] for row in rows])
+    return [
+        Entry(codec.text(path), _kind(kind), mode, body, opaque)
+        for (path, kind, mode, opaque, _), body in zip(rows, bodies, strict=True)
+    ]
 
 
-def unpack_changes(index: bytes) -> list[Change]:
+def pack_snapshot(snapshot: Snapshot) -> Parts:
+    index, contents = pack_tree(snapshot.entries)
+    head = codec.to_json([snapshot.truncated, _refusals(snapshot.refused)])
+    # One array of three, without parsing what may be megabytes.
+    return head[:-1] + b"," + index + b"]", contents
+
+
+def unpack_snapshot(index: bytes, contents: bytes) -> Snapshot:
+    """UsageError for anything that no session could begin from."""
     with wire.not_as_said():
-        rows = [codec.row(row, str, str, str) for row in codec.rows(codec.parsed(index))]
+        truncated, refused, rows = codec.row(codec.parsed(index), str, list, list)
+        entries = _entries(rows, contents)
+    return freeze(checked(entries), _refused(refused), truncated)
+
+
+def pack_diff(diff: Diff) -> Parts:
+    rows = [[change.path, change.what, change.kind] for change in diff.changes]
+    return codec.to_json([diff.truncated, _refusals(diff.refused), rows]), []
+
+
+def unpack_diff(index: bytes) -> Diff:
+    with wire.not_as_said():
+        truncated, refused, changes = codec.row(codec.parsed(index), str, list, list)
+        rows = [codec.row(row, str, str, str) for row in codec.rows(changes)]
         if not {row[1] for row in rows} <= {"added", "changed", "deleted"}:
             raise ValueError("a change of an unknown kind")
-        return [Change(codec.text(path), what, _kind(kind)) for path, what, kind in rows]
+        found = tuple(Change(codec.text(path), what, _kind(kind)) for path, what, kind in rows)
+        return Diff(found, _refused(refused), truncated)
 
 
 def pack_collection(found: Collection) -> Parts:
     files = [[os.fsdecode(name), len(body)] for name, body in found.files.items()]
-    refused = [[os.fsdecode(item.name), item.reason] for item in found.refused]
-    return codec.to_json([found.truncated, files, refused]), list(found.files.values())
+    return codec.to_json([found.truncated, files, _refusals(found.refused)]), list(found.files.values())
 
 
 def unpack_collection(index: bytes, contents: bytes) -> Collection:
@@ -140,12 +161,20 @@ def unpack_collection(index: bytes, contents: bytes) -> Collection:
         truncated, files, refused = codec.row(codec.parsed(index), str, list, list)
         named = [codec.row(row, str, int) for row in files]
         bodies = _split(contents, [size for _, size in named])
-        reasons = [codec.row(row, str, str) for row in refused]
         return Collection(
             {_raw(name): body for (name, _), body in zip(named, bodies, strict=True)},
-            tuple(Refused(_raw(name), reason) for name, reason in reasons),
+            _refused(refused),
             truncated,
         )
+
+
+def _refusals(refused: Iterable[Refused]) -> list[list[str]]:
+    return [[os.fsdecode(item.name), item.reason] for item in refused]
+
+
+def _refused(rows: object) -> tuple[Refused, ...]:
+    reasons = [codec.row(row, str, str) for row in codec.rows(rows)]
+    return tuple(Refused(_raw(name), reason) for name, reason in reasons)
 
 
 def _split(contents: bytes, sizes: Sequence[int]) -> Iterator[bytes]:

@@ -16,7 +16,7 @@ import pytest
 from appliance.errors import NotFoundError, SandboxError, UsageError
 from appliance.sandbox import parcels, turns, wire
 from appliance.sandbox.artefacts import Collection, CollectLimits, Refused
-from appliance.sandbox.changes import Change, Entry
+from appliance.sandbox.changes import Change, Diff, Entry, freeze
 from appliance.sandbox.ending import JailResult, JailStatus
 from appliance.sandbox.policy import Limits, Policy
 from appliance.sandbox.turns import Act, Turn
@@ -328,8 +328,13 @@ def test_what_a_session_tells_comes_back() -> None:
     ]
     index, contents = turns.pack_tree(entries)
     assert turns.unpack_tree(index, b"".join(contents)) == entries
-    changes = [Change("a\n\u202e", "added", "file"), Change("b", "deleted", "folder")]
-    assert turns.unpack_changes(turns.pack_changes(changes)[0]) == changes
+    refused = (Refused(b"\xffx", "too deep"),)
+    kept = freeze({entry.path: entry for entry in entries}, refused, "more")
+    index, contents = turns.pack_snapshot(kept)
+    assert turns.unpack_snapshot(index, b"".join(contents)) == kept
+    changes = (Change("a\n\u202e", "added", "file"), Change("b", "deleted", "folder"))
+    for diff in (Diff(changes), Diff(changes, refused, "many")):
+        assert turns.unpack_diff(turns.pack_diff(diff)[0]) == diff
     found = Collection({b"\xff\xfe": b"body", b"b": b""}, (Refused(b"l\xff", "a link"),), "too many names")
     index, contents = turns.pack_collection(found)
     assert turns.unpack_collection(index, b"".join(contents)) == found
