@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from appliance import values
-from appliance.sandbox.client import Conversation
+from appliance.sandbox.client import Peer
 
 _HEADER = struct.Struct(">I")
 _REPLY_OVERHEAD = 4096
@@ -40,7 +40,7 @@ class Broken(Exception):
 class Dialogue:
     """Questions and answers over one conversation: one frame out, exactly one frame back."""
 
-    def __init__(self, conversation: Conversation, answer_cap: int, wall_s: float) -> None:
+    def __init__(self, conversation: Peer, answer_cap: int, wall_s: float) -> None:
         self._conversation = conversation
         self._cap = answer_cap + _REPLY_OVERHEAD
         self._wait_s = wall_s + _BACKSTOP_S

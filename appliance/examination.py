@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from appliance.nouns import Task, VerdictStatus
-from appliance.sandbox.client import Conversation, JailResult, JailStatus
+from appliance.sandbox.client import JailResult, JailStatus, Peer
 from appliance.sandbox.policy import Limits, Policy
 
 Layer = Literal["intake", "quick", "hidden"]
@@ -45,7 +45,7 @@ class Opener(Protocol):
 
     def open(
         self, command: Sequence[str], policy: Policy, *, files: Mapping[str, bytes] | None = None
-    ) -> Conversation: ...
+    ) -> Peer: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,8 +25,10 @@ from appliance import __version__, audits, values
 from appliance.clean import clean_text
 from appliance.errors import NotFoundError, SandboxError, UsageError
 from appliance.examination import Examination, Finding, Layer, Opener
+from appliance.leash import Leash
 from appliance.manifest import LinkFound, bytes_hash, walk
 from appliance.nouns import MASKED_STATUSES, Signal, Task, Verdict, VerdictStatus
+from appliance.sandbox.client import Jails
 from appliance.tasks import load_kind
 from appliance.yard import Yard
 
@@ -48,12 +50,16 @@ class Judge:
         """One at a time: the end of one audited jail ends the trace of every other."""
         self._clock = clock
 
-    def judge(self, task: Task, artefacts: Mapping[str, bytes], *, seed: int = 0) -> Verdict:
+    def judge(
+        self, task: Task, artefacts: Mapping[str, bytes], *, seed: int = 0, leash: Leash | None = None
+    ) -> Verdict:
         """The verdict on `artefacts` as a submission for `task`; `seed` draws the order of hidden cases.
 
-        TaskError when the image that the task names is not there.
+        `leash` holds the jails, so that they can be ended: the verdict is worth nothing then. TaskError when the image
+        that the task names is not there.
         """
-        kind, jails = load_kind(task.kind), self._yard.of(task)
+        kind, yard = load_kind(task.kind), self._yard.of(task)
+        jails = leash.around(yard) if leash else yard
         started = self._clock()
         finding = kind.intake(task, artefacts)
         intake_s = self._clock() - started
@@ -79,7 +85,12 @@ class Judge:
         kind = load_kind(task.kind)
         if verdict.masked or kind.intake(task, artefacts):
             return verdict
-        with self._auditing, watch(self._yard.of(task)) as watched:
+        jails = self._yard.of(task)
+        if not isinstance(jails, Jails):
+            return replace(
+                verdict, audit=audits.failed("a jailer's jails cannot be audited in a conversation")
+            )
+        with self._auditing, watch(jails) as watched:
             examination = self._examine(kind, task, artefacts, watched, seed)
             finding = examination.finding
             if finding and finding.status == "infra":

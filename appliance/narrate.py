@@ -84,11 +84,40 @@ def _failed(data: Data) -> str:
     return f"run failed: {data.get('error', 'no reason was recorded')}"
 
 
+def _stall(data: Data) -> str:
+    silent, share = fixed(data.get("seconds"), 0), fixed(data.get("cpu"), 1)
+    held = f"{data.get('process', NOTHING)} (pid {data.get('pid', NOTHING)}) {data.get('doing', NOTHING)}"
+    return f"{data.get('stage', NOTHING)} made no progress for {silent} s: {held}, {share} cores"
+
+
+def _stall_over(data: Data) -> str:
+    return f"{data.get('stage', NOTHING)} goes on after {fixed(data.get('seconds'), 0)} s without progress"
+
+
+def _queued(data: Data) -> str:
+    return f"run put back into the line: {data.get('why') or data.get('error')}" if data else "run queued"
+
+
+def _control(what: str) -> Callable[[Data], str]:
+    """An order that came over the control socket, and who gave it."""
+
+    def tell(data: Data) -> str:
+        fields = [f"{key}={value}" for key, value in data.items() if key not in ("uid", "pid")]
+        who = f"uid {data.get('uid', NOTHING)} (pid {data.get('pid', NOTHING)})"
+        return f"{who} asked to {what}: {' '.join(fields)}"
+
+    return tell
+
+
 LINES: Mapping[str, Callable[[Data], str]] = {
     "base.preparing": lambda data: f"base: {data.get('text', '')}",
     "run.started": _run_started,
     "run.resumed": lambda data: f"run resumed {_after(data)}",
     "run.stopped": lambda data: "run stopped by the operator",
+    "run.queued": _queued,
+    "run.paused": lambda data: "run paused",
+    "run.continued": lambda data: "run goes on after its pause",
+    "run.died": lambda data: "run found dead: its process had ended without a word",
     "run.finished": lambda data: "run finished",
     "run.failed": _failed,
     "parity.measured": _parity,
@@ -100,4 +129,15 @@ LINES: Mapping[str, Callable[[Data], str]] = {
     "stage": lambda data: f"step {data.get('step', NOTHING)}: {data.get('stage', NOTHING)}",
     "checkpoint.saved": _checkpoint,
     "budget.spent": _budget,
+    "stall": _stall,
+    "stall.over": _stall_over,
+    "control.run.start": _control("start a run"),
+    "control.run.pause": _control("pause it"),
+    "control.run.resume": _control("go on with it"),
+    "control.run.stop": _control("stop it"),
+    "control.job.cancel": _control("cancel a job"),
+    "control.job.requeue": _control("queue a job again"),
+    "daemon.ready": lambda data: "the daemon is ready",
+    "daemon.draining": lambda data: "the daemon ends",
+    "daemon.trouble": lambda data: f"the daemon starts nothing: {data.get('why', NOTHING)}",
 }

@@ -63,3 +63,9 @@ def runtime_folder(env: Mapping[str, str], *, root: bool) -> Path:
     if folder := env.get("XDG_RUNTIME_DIR") or ("/run" if root else ""):
         return Path(folder, NAME)
     return Path(env.get("HOME", "/"), ".cache", NAME)
+
+
+def jailer_socket(env: Mapping[str, str]) -> Path | None:
+    """The socket of the jailer that is to start jails for us; None: we do it ourselves."""
+    name = env.get("APPLIANCE_JAILER", "")
+    return Path(name) if name else None

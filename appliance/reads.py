@@ -66,6 +66,10 @@ class Reads:
         found = self._rows("SELECT id FROM runs ORDER BY created DESC, rowid DESC LIMIT 1")
         return found[0]["id"] if found else None
 
+    def runs(self) -> list[Row]:
+        """All runs, newest first."""
+        return self._rows("SELECT * FROM runs ORDER BY created DESC, rowid DESC")
+
     # what a run did
 
     def updates(self, run_id: str, limit: int = 100_000) -> list[Row]:
@@ -111,6 +115,14 @@ class Reads:
         where = f"run_id = ? AND kind NOT IN ({marks}) ORDER BY seq DESC LIMIT ?"
         return self._events(where, run_id, *without, limit)
 
+    def newest_events(self, limit: int) -> list[Row]:
+        """The newest `limit` events of all runs, newest first."""
+        return self._chain("1 ORDER BY seq DESC LIMIT ?", limit)
+
+    def events_after(self, seq: int, limit: int) -> list[Row]:
+        """The first `limit` events of all runs after number `seq`, oldest first."""
+        return self._chain("seq > ? ORDER BY seq LIMIT ?", seq, limit)
+
     def last_event(self, run_id: str, kinds: Sequence[str]) -> Row | None:
         """The newest event of one of these kinds."""
         marks = ", ".join("?" * len(kinds))
@@ -137,6 +149,10 @@ class Reads:
 
     def _events(self, where: str, *values: Any) -> list[Row]:
         rows = self._rows(f"SELECT seq, time, kind, data FROM events WHERE {where}", *values)
+        return [row | {"data": parse(row["data"])} for row in rows]
+
+    def _chain(self, where: str, *values: Any) -> list[Row]:
+        rows = self._rows(f"SELECT seq, time, run_id, kind, actor, data FROM events WHERE {where}", *values)
         return [row | {"data": parse(row["data"])} for row in rows]
 
     def _rows(self, query: str, *values: Any) -> list[Row]:

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from sqlite_utils import Database
 from sqlite_utils.migrations import Migrations
 
 migrations = Migrations("appliance")
+
+
+def unknown(db: Any) -> list[str]:
+    """The migrations of a file that this version does not know: a newer one made them."""
+    known = {migration.name for migration in migrations.pending(Database(memory=True))}
+    return [found.name for found in migrations.applied(db) if found.name not in known]
 
 
 @migrations()
@@ -107,3 +114,10 @@ def m003_events(db: Any) -> None:
 def m004_audits(db: Any) -> None:
     # What an audit found, counted; empty where there was none.
     db["attempts"].add_column("audit", str)
+
+
+@migrations()
+def m005_supervision(db: Any) -> None:
+    """Who carries a run out, and what the daemon must know to go on after its own death."""
+    for name, kind in (("supervisor", str), ("place", int), ("starts", int), ("started_at", int)):
+        db["runs"].add_column(name, kind)

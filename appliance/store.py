@@ -38,17 +38,25 @@ class Store:
     def __init__(self, path: Path, blobs: Path) -> None:
         import sqlite_utils
 
-        from appliance.schema import migrations
+        from appliance.schema import migrations, unknown
 
         self.path, self._blobs, self._lock = path, blobs, threading.RLock()
         with _boundary(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             connection = sqlite3.connect(path, timeout=10, check_same_thread=False)
             self._db: Any = sqlite_utils.Database(connection)
+            self._refuse_newer(unknown(self._db))
             self._db.enable_wal()
             self._db.execute("PRAGMA synchronous = NORMAL")
             migrations.apply(self._db)
-        self._last_event = next(iter(self._events("1 ORDER BY seq DESC LIMIT 1")), None)
+
+    def _refuse_newer(self, unknown: Sequence[str]) -> None:
+        if unknown:
+            self._db.close()
+            raise StoreError(
+                f"{self.path}: written by a newer version ({unknown[0]})",
+                remedy="update the appliance, or set APPLIANCE_HOME to another folder",
+            )
 
     def close(self) -> None:
         with self._lock:
@@ -63,13 +71,26 @@ class Store:
     # runs
 
     def add_run(
-        self, run_id: str, *, created: float, seed: int, recipe: Mapping[str, Any], folder: Path
+        self,
+        run_id: str,
+        *,
+        created: float,
+        seed: int,
+        recipe: Mapping[str, Any],
+        folder: Path,
+        state: str = "running",
+        place: int | None = None,
     ) -> None:
-        row = {"id": run_id, "created": created, "state": "running", "seed": seed, "base": ""}
+        """Record a run; `place` is its place in the daemon's line, None when it is in none."""
+        row = {"id": run_id, "created": created, "state": state, "seed": seed, "base": "", "place": place}
         self._insert("runs", row | {"recipe": json.dumps(recipe), "folder": str(folder)})
 
     def set_run(self, run_id: str, **columns: Any) -> None:
-        """Change columns of a run: `state`, `finished` (Unix seconds), `base`."""
+        """Change columns of a run.
+
+        `state`, `finished` (Unix seconds), `base`, `place`, `supervisor` (`train` or `daemon`), `starts` (since
+        the last new update) and `started_at` (updates done when it was started last).
+        """
         with self._writing():
             self._db["runs"].update(run_id, columns)
 
@@ -202,9 +223,10 @@ class Store:
 
     def append_event(self, time: float, run_id: str, kind: str, actor: int, data: Mapping[str, Any]) -> Event:
         with self._writing():
-            event = events.link(self._last_event, time, run_id, kind, actor, data)
+            # Read, not remembered: what a full disk or an interrupt undid must not be linked to.
+            last = next(self._events("1 ORDER BY seq DESC LIMIT 1"), None)
+            event = events.link(last, time, run_id, kind, actor, data)
             self._db["events"].insert(asdict(event) | {"data": json.dumps(data, sort_keys=True)})
-            self._last_event = event
         return event
 
     def events(self, run_id: str | None = None) -> list[Event]:

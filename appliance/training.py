@@ -154,11 +154,12 @@ def _update(plan: Plan, crew: Crew, journal: Journal, step: int, *, check_parity
     planned = settings.tasks_per_update * settings.attempts_per_task * sampling.max_tokens
     learned = asdict(crew.learner.step(samples, planned)) if samples else {}
     _stage(journal, plan, crew, step, "publish")
-    swap_s = _publish(plan, crew, journal, step)
+    swap_s = _publish(plan, crew, step)
     learn_s = learned.pop("seconds", 0.0)
     times = {"sample_s": rolled.sample_s, "judge_s": rolled.judge_s, "learn_s": learn_s, "swap_s": swap_s}
     version = {"policy_version": plan.version(step)}
     journal.update(step, started, _summary(rows, outcomes) | times | learned | version)
+    _checkpoint(plan, crew, journal, step)
 
 
 def _draw(plan: Plan, journal: Journal, step: int) -> list[Task]:
@@ -212,14 +213,16 @@ def _check_parity(crew: Crew, journal: Journal, step: int, samples: Sequence[Sam
         )
 
 
-def _publish(plan: Plan, crew: Crew, journal: Journal, step: int) -> float:
-    """Hand the new weights to the engine, then checkpoint. Returns the seconds of the hand-over."""
+def _publish(plan: Plan, crew: Crew, step: int) -> float:
+    """Hand the new weights to the engine. Returns the seconds it took."""
+    return crew.publish(plan.folder / "adapters" / f"u{step:04d}.gguf", plan.version(step), None)
+
+
+def _checkpoint(plan: Plan, crew: Crew, journal: Journal, step: int) -> None:
+    """After the update is on record: a death in between does the update anew from its recorded attempts."""
     version = plan.version(step)
-    adapters = plan.folder / "adapters"
-    seconds = crew.publish(adapters / f"u{step:04d}.gguf", version, None)
     place = checkpoints.save(plan.folder, step, version, crew.learner)
     journal.event("checkpoint.saved", step=step, path=str(place), policy_version=version)
-    return seconds
 
 
 # shared by both

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 from contextlib import ExitStack
+from pathlib import Path
 from types import TracebackType
 
 from appliance.errors import IntegrityError, NotFoundError, SandboxError, TaskError
@@ -12,23 +13,27 @@ from appliance.nouns import Task
 from appliance.paths import Paths
 from appliance.sandbox.client import Jails, JailStatus
 from appliance.sandbox.policy import Policy
+from appliance.sandbox.remote import RemoteJails
+
+Client = Jails | RemoteJails
 
 
 class Yard:
     """Opens each client when it is first asked for, and closes them all at the end; safe to use from many threads."""
 
-    def __init__(self, paths: Paths, *, warm: bool = False) -> None:
-        self._paths, self._warm = paths, warm
+    def __init__(self, paths: Paths, *, warm: bool = False, jailer: Path | None = None) -> None:
+        """`jailer`: the socket of the one that starts the jails, from its images; None: this process does."""
+        self._paths, self._warm, self._jailer = paths, warm, jailer
         self._held = ExitStack()
         self._lock = threading.Lock()
-        self._by_image: dict[str, Jails] = {}
+        self._by_image: dict[str, Client] = {}
 
     @property
-    def default(self) -> Jails:
+    def default(self) -> Client:
         """The jails of a task that names no image."""
         return self._client("")
 
-    def of(self, task: Task) -> Jails:
+    def of(self, task: Task) -> Client:
         """The jails of a task; TaskError when its image is not there, or not what it was."""
         try:
             return self._client(task.image)
@@ -79,12 +84,19 @@ class Yard:
     ) -> None:
         self.close()
 
-    def _client(self, image: str) -> Jails:
+    def _client(self, image: str) -> Client:
         with self._lock:
             if image not in self._by_image:
-                jails = Jails(self._paths, warm=self._warm, image=image)
-                if image:
-                    # Now, and not with the first jail: what is wrong with an image is then the task's to answer for.
-                    jails.prepare_host()
-                self._by_image[image] = self._held.enter_context(jails)
+                client = self._opened(image)
+                self._held.callback(client.close)
+                self._by_image[image] = client
             return self._by_image[image]
+
+    def _opened(self, image: str) -> Client:
+        if self._jailer is not None:
+            return RemoteJails(self._jailer, image=image)
+        jails = Jails(self._paths, warm=self._warm, image=image)
+        if image:
+            # Now, and not with the first jail: what is wrong with an image is then the task's to answer for.
+            jails.prepare_host()
+        return jails

@@ -17,6 +17,7 @@ from typing import Any
 from appliance.errors import StoreError, UsageError
 from appliance.queue import estimates, jobs
 from appliance.queue.app import Doorbell
+from appliance.queue.figures import ClassFigures, figures
 from appliance.queue.file import QueueFile
 from appliance.queue.records import CLASSES, DEPTHS, POOLS, Busy, Job, Request
 from appliance.tables import nearest
@@ -171,6 +172,10 @@ class Queue:
     def depth(self) -> dict[str, int]:
         """Number of jobs by class that are queued or leased."""
         return jobs.depth(self.file)
+
+    def figures(self) -> dict[str, ClassFigures]:
+        """What every class has done lately."""
+        return figures(self.file, self.clock())
 
     def cancel(self, id_: str) -> bool:
         """Cancel a job; False when it had ended already. A handler at work on it is told, not stopped."""

@@ -14,6 +14,9 @@ ENOUGH = 8
 """Fewer say nothing about a tail."""
 HEDGED = frozenset({"judge"})
 """Classes whose jobs give the same result whenever they run, so that a second copy does no harm."""
+FIRST_TRY_S = 2.0
+"""A first try may take twice the median, and this long at least: what takes longer is tried again without haste, where
+it keeps nobody else waiting."""
 HEDGE_SHARE, HEDGE_BURST = 0.03, 4.0
 """Hedges per finished job, and how many can be saved up: when everything is slow, copies must not make it slower."""
 
@@ -47,6 +50,14 @@ def tail_s(connection: sqlite3.Connection, class_: str, label: str) -> float | N
     if len(pairs) < ENOUGH:
         return None
     return quantile(sorted(seconds for seconds, _ in pairs), 0.95)
+
+
+def first_try_s(connection: sqlite3.Connection, class_: str, label: str) -> float | None:
+    """How long a first try at a job of this label may take; None while too few are known, or where it costs more."""
+    pairs = _read(connection, class_, label) if class_ in HEDGED and label else []
+    if len(pairs) < ENOUGH:
+        return None
+    return max(FIRST_TRY_S, 2 * statistics.median(seconds for seconds, _ in pairs))
 
 
 def quantile(ordered: Sequence[float], share: float) -> float:

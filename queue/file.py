@@ -26,7 +26,8 @@ OLDEST_SQLITE = (3, 37, 0)
 """Older ones know no STRICT tables."""
 
 LOG_LOSERS = (
-    "INSERT INTO job_attempts SELECT seq, attempts, token, owner, started, NEW.finished, 'cancelled', 'cancelled',"
+    "INSERT INTO job_attempts (seq, attempt, token, owner, started, finished, outcome, error_kind, error, trace)"
+    " SELECT seq, attempts, token, owner, started, NEW.finished, 'cancelled', 'cancelled',"
     " 'another copy of the job ended first', '' FROM jobs WHERE {} AND state = 'leased'"
 )
 SCHEMA = {
@@ -77,6 +78,7 @@ SCHEMA = {
         "ALTER TABLE jobs ADD COLUMN label TEXT NOT NULL DEFAULT ''",
         "ALTER TABLE jobs ADD COLUMN cost REAL NOT NULL DEFAULT 1",
         "ALTER TABLE jobs ADD COLUMN batch INTEGER NOT NULL DEFAULT 0",
+        "ALTER TABLE jobs ADD COLUMN long INTEGER NOT NULL DEFAULT 0",
         "ALTER TABLE jobs ADD COLUMN copy_of INTEGER",
         "UPDATE jobs SET batch = seq",
         "DROP INDEX jobs_queued",
@@ -105,6 +107,10 @@ SCHEMA = {
         "CREATE TRIGGER jobs_return AFTER UPDATE OF state ON jobs"
         " WHEN OLD.state <> 'queued' AND NEW.state = 'queued' BEGIN"
         " UPDATE classes SET queued = queued + 1 WHERE class = NEW.class; END",
+        "ALTER TABLE job_attempts ADD COLUMN wait REAL NOT NULL DEFAULT 0",
+        "ALTER TABLE job_attempts ADD COLUMN start REAL NOT NULL DEFAULT 0",
+        "ALTER TABLE job_attempts ADD COLUMN run REAL NOT NULL DEFAULT 0",
+        "ALTER TABLE job_attempts ADD COLUMN teardown REAL NOT NULL DEFAULT 0",
         # Of a job and its hedges the first that is done decides: the job takes its result, and the others end.
         "CREATE TRIGGER jobs_copy_won AFTER UPDATE OF state ON jobs"
         " WHEN NEW.state = 'done' AND NEW.copy_of IS NOT NULL BEGIN"

@@ -22,6 +22,8 @@ from appliance.queue import estimates
 from appliance.queue.file import QueueFile
 from appliance.queue.records import Job, Report, Request, to_json
 
+LONG_FACTOR = 3.0
+"""What a job is expected to take that went over a first try, in tries: it may use no slot for short ones."""
 LOOKED_BACK = 2_000
 """Attempts that a rate is taken from, at most."""
 
@@ -81,15 +83,17 @@ def rate(connection: sqlite3.Connection, class_: str, since: float, now: float) 
 def finish(file: QueueFile, job: Job, report: Report, now: float) -> bool:
     """Record how an attempt ended. False, and nothing recorded, when its lease is no longer the job's."""
     finished = None if report.state == "queued" else now
-    # An attempt that was cut short by our own shutdown is not held against the job.
-    used = job.attempts - (report.ending == "released")
+    deferred = report.ending == "deferred"
+    # An attempt that was cut short by us is not held against the job.
+    used = job.attempts - (deferred or report.ending == "released")
+    cost_s = LONG_FACTOR * report.seconds if deferred else 0.0
     with file.write() as connection:
         changed = connection.execute(
-            "UPDATE jobs SET state = ?, attempts = ?, not_before = ?, finished = ?, result = ?,"
-            " error_kind = ?, error = ? WHERE seq = ? AND token = ? AND state = 'leased'",
+            "UPDATE jobs SET state = ?, attempts = ?, not_before = ?, finished = ?, result = ?, error_kind = ?,"
+            " error = ?, long = max(long, ?), cost = max(cost, ?) WHERE seq = ? AND token = ? AND state = 'leased'",
             (
-                *(report.state, used, report.not_before, finished, report.result),
-                *(report.error_kind, report.error, _to_seq(job.id), job.token),
+                *(report.state, used, report.not_before, finished, report.result, report.error_kind),
+                *(report.error, deferred, cost_s, _to_seq(job.id), job.token),
             ),
         ).rowcount
         if changed:
@@ -277,11 +281,14 @@ def history(file: QueueFile, id_: str) -> list[dict[str, Any]]:
 
 
 def _log(connection: sqlite3.Connection, job: Job, report: Report, now: float) -> None:
+    begun = job.started or now
+    wait = max(0.0, begun - max(job.submitted, job.not_before))
     connection.execute(
-        "INSERT INTO job_attempts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO job_attempts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             *(_to_seq(job.id), job.attempts, job.token, job.owner, job.started, now),
             *(report.ending, report.error_kind, report.error, report.trace),
+            *(wait, report.start_s, report.seconds, report.teardown_s),
         ),
     )
 
@@ -319,5 +326,6 @@ def to_job(row: sqlite3.Row) -> Job:
         error=row["error"],
         label=row["label"],
         cost_s=row["cost"],
+        long=bool(row["long"]),
         copy_of=None if row["copy_of"] is None else _to_id(row["copy_of"]),
     )

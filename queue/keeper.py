@@ -12,6 +12,7 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from appliance.errors import StoreError
 from appliance.queue import estimates, hedges, jobs
@@ -62,24 +63,28 @@ class Pace:
 PACE = Pace()
 
 
+class Signal(Protocol):
+    """Tells a handler that its job is lost."""
+
+    def set(self) -> None: ...
+
+
 class Leases:
     """The jobs this process holds; each with a flag that is set when it is no longer ours."""
 
     def __init__(self) -> None:
-        self._held: dict[tuple[str, int], tuple[Job, threading.Event]] = {}
+        self._held: dict[tuple[str, int], tuple[Job, Signal]] = {}
         self._lock = threading.Lock()
 
-    def add(self, job: Job) -> threading.Event:
-        lost = threading.Event()
+    def add(self, job: Job, lost: Signal) -> None:
         with self._lock:
             self._held[job.id, job.token] = job, lost
-        return lost
 
     def drop(self, job: Job) -> None:
         with self._lock:
             self._held.pop((job.id, job.token), None)
 
-    def all(self) -> list[tuple[Job, threading.Event]]:
+    def all(self) -> list[tuple[Job, Signal]]:
         with self._lock:
             return list(self._held.values())
 

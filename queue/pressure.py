@@ -12,8 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-MIN_MEMORY_SHARE = 0.05
-MIN_DISK_BYTES = 256 * 2**20
+MIN_MEMORY_SHARE = 0.03
+MIN_DISK_BYTES, MIN_DISK_SHARE = 256 * 2**20, 0.05
+"""A disk that has less than both left is full: small ones are not full from the start."""
 MAX_STALLED = 20.0
 """Percent of the last ten seconds in which every process waited for memory."""
 CROWDED_CPU = 60.0
@@ -33,6 +34,7 @@ class Pressure:
     cpu_idle: float = 1.0
     """Share of the cores' time since the look before."""
     disk_bytes: int = 2**62
+    disk_share: float = 1.0
 
     @property
     def closed(self) -> str:
@@ -41,7 +43,7 @@ class Pressure:
             return f"memory: {100 * self.memory_share:.0f} % left"
         if self.memory_stalled > MAX_STALLED:
             return f"memory: all processes waited for it {self.memory_stalled:.0f} % of the time"
-        if self.disk_bytes < MIN_DISK_BYTES:
+        if self.disk_bytes < MIN_DISK_BYTES and self.disk_share < MIN_DISK_SHARE:
             return f"disk: {self.disk_bytes // 2**20} MiB left"
         return ""
 
@@ -55,12 +57,14 @@ class Gauge:
 
     def read(self) -> Pressure:
         """Raises nothing: what cannot be read counts as unpressed."""
+        disk_bytes, disk_share = self._disk()
         return Pressure(
             memory_share=self._memory_share(),
             memory_stalled=self._psi("memory", "full"),
             cpu_waiting=self._psi("cpu", "some"),
             cpu_idle=self._cpu_idle(),
-            disk_bytes=self._disk_bytes(),
+            disk_bytes=disk_bytes,
+            disk_share=disk_share,
         )
 
     def _text(self, name: str) -> str:
@@ -91,12 +95,12 @@ class Gauge:
         self._ticks, self._idle = ticks, idle
         return rested / passed if passed else 1.0
 
-    def _disk_bytes(self) -> int:
+    def _disk(self) -> tuple[int, float]:
         try:
             found = os.statvfs(self._folder)
         except OSError:
-            return 2**62
-        return found.f_bavail * found.f_frsize
+            return 2**62, 1.0
+        return found.f_bavail * found.f_frsize, found.f_bavail / max(1, found.f_blocks)
 
 
 class Slots:

@@ -46,11 +46,14 @@ DEPTHS = {
 SHORT_S = 1.0
 """A job of at most this cost may use the reserved slots. The index `jobs_short` knows the number too."""
 
+INFRASTRUCTURE_KINDS = frozenset({"sandbox", "engine", "learner", "store", "lost"})
+"""Kinds of errors that are the host's, whoever's job met them."""
+
 JobState = Literal["queued", "leased", "done", "failed", "cancelled", "expired"]
 OPEN_STATES: frozenset[str] = frozenset({"queued", "leased"})
 
-Ending = Literal["done", "failed", "retried", "lost", "released", "cancelled"]
-"""How one attempt at a job ended; `retried`, `lost` and `released` can leave the job queued."""
+Ending = Literal["done", "failed", "retried", "lost", "released", "deferred", "cancelled"]
+"""How one attempt at a job ended; `retried`, `lost`, `released` and `deferred` can leave the job queued."""
 
 MAX_JSON_BYTES = 16 * 1024 * 1024
 """Largest payload or result. Anything larger belongs in `objects/`, with its hash here."""
@@ -111,6 +114,8 @@ class Job:
     error: str
     label: str = ""
     cost_s: float = SHORT_S
+    long: bool = False
+    """It went over the time of a first try, and has its own now."""
     copy_of: str | None = None
     """The job that this one is a hedge for."""
 
@@ -140,7 +145,9 @@ class Report:
     error: str = ""
     trace: str = ""
     seconds: float = 0.0
-    """How long it took."""
+    """How long it took, of which `start_s` until the work began and `teardown_s` after it, as the handler tells."""
+    start_s: float = 0.0
+    teardown_s: float = 0.0
     cost_s: float | None = None
     """CPU seconds it took; None: not known, taken to be `seconds`."""
 

@@ -23,7 +23,7 @@ from typing import Any
 
 from appliance.clean import clean_text
 from appliance.errors import ApplianceError, EngineError, SandboxError, StoreError, UsageError
-from appliance.queue import claims, jobs
+from appliance.queue import claims, estimates, jobs
 from appliance.queue.app import Doorbell
 from appliance.queue.client import Queue
 from appliance.queue.incarnation import this_process
@@ -41,9 +41,48 @@ ERROR_CHARS, TRACE_CHARS = 2_000, 8_000
 _log = logging.getLogger("appliance.queue")
 
 
+class Overrun(Exception):
+    """A handler ended a job at `JobContext.limit_s`: it goes back to the queue, to have its time later."""
+
+
+class Loss:
+    """Whether a job is still wanted, and what to do at once when it is not."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._is_set = False
+        self._then: list[Callable[[], None]] = []
+
+    def is_set(self) -> bool:
+        return self._is_set
+
+    def set(self) -> None:
+        with self._lock:
+            self._is_set, then, self._then = True, self._then, []
+        for call in then:
+            call()
+
+    def call(self, then: Callable[[], None]) -> None:
+        """Call it when the job is lost, from another thread; now if it is."""
+        with self._lock:
+            if not self._is_set:
+                self._then.append(then)
+                return
+        then()
+
+
+@dataclass(slots=True)
+class Spent:
+    """What a handler tells about its work, in seconds."""
+
+    cpu_s: float | None = None
+    start_s: float = 0.0
+    teardown_s: float = 0.0
+
+
 @dataclass(frozen=True, slots=True)
 class JobContext:
-    """What a handler gets to know about the job it is called for."""
+    """What a handler gets to know about the job it is called for, and what it may tell."""
 
     job_id: str
     class_: str
@@ -52,17 +91,28 @@ class JobContext:
     """From 1."""
     deadline: float | None
     """Unix seconds; the job was claimed before it."""
-    _lost: threading.Event = field(default_factory=threading.Event, repr=False)
-    _costs: list[float] = field(default_factory=list, repr=False)
+    limit_s: float | None = None
+    """After so many seconds the handler may end its work and raise Overrun; None: it has its time."""
+    _lost: Loss = field(default_factory=Loss, repr=False)
+    _spent: Spent = field(default_factory=Spent, repr=False)
 
     @property
     def cancelled(self) -> bool:
-        """Whether the job was cancelled or taken over: whatever the handler returns now is refused."""
+        """Whether the job was cancelled, overtaken by a copy or taken over: what the handler returns is refused."""
         return self._lost.is_set()
+
+    def on_cancel(self, then: Callable[[], None]) -> None:
+        """Call `then`, from another thread, as soon as the job is not wanted any more. It must not raise or block."""
+        self._lost.call(then)
 
     def spent(self, cpu_s: float) -> None:
         """Tell what the job cost in CPU seconds, where that is not the time it took; adds up."""
-        self._costs.append(cpu_s)
+        self._spent.cpu_s = (self._spent.cpu_s or 0.0) + cpu_s
+
+    def took(self, *, start_s: float = 0.0, teardown_s: float = 0.0) -> None:
+        """Tell how much of its time went into starting and ending a jail; adds up."""
+        self._spent.start_s += start_s
+        self._spent.teardown_s += teardown_s
 
 
 Handler = Callable[[JobContext], Mapping[str, Any] | None]
@@ -190,15 +240,28 @@ class Workers:
 
     def _work(self, job: Job) -> None:
         report = _failed("internal", "the handler ended its thread")
-        lost = self._leases.add(job)
+        context = JobContext(
+            job.id, job.class_, job.payload, job.attempts, job.deadline, self._first_try_s(job)
+        )
+        self._leases.add(job, context._lost)
         begun = self._queue.monotonic()
-        context = JobContext(job.id, job.class_, job.payload, job.attempts, job.deadline, lost)
         try:
             report = self._carry_out(job, context)
         finally:
-            cost_s = sum(context._costs) if context._costs else None
-            self._record(job, replace(report, seconds=self._queue.monotonic() - begun, cost_s=cost_s))
+            told = context._spent
+            report = replace(report, seconds=self._queue.monotonic() - begun, cost_s=told.cpu_s)
+            self._record(job, replace(report, start_s=told.start_s, teardown_s=told.teardown_s))
             self._leases.drop(job)
+
+    def _first_try_s(self, job: Job) -> float | None:
+        if job.long:
+            return None
+        try:
+            with self._queue.file.read() as connection:
+                return estimates.first_try_s(connection, job.class_, job.label)
+        except StoreError as error:
+            self._queue.note_trouble(error)
+            return None
 
     def _claim(self, lane: Lane, *, short: bool) -> Job | None:
         classes = [name for name in lane.classes if not self.closed or name == "interactive"]
@@ -216,6 +279,8 @@ class Workers:
         try:
             result = self._handlers[job.class_](context)
             return Report("done", "done", result=to_json(result or {}))
+        except Overrun:
+            return Report("deferred", "queued")
         except INFRASTRUCTURE as error:
             return self._report_infrastructure(job, error)
         except ApplianceError as error:

@@ -7,7 +7,7 @@ import select
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 from appliance.sandbox.ending import JailResult
 
@@ -24,8 +24,26 @@ class Channel:
         os.close(self.write)
 
 
+class Peer(Protocol):
+    """What a conversation is to whoever has it; see `Talk`."""
+
+    def send(self, body: bytes) -> None: ...
+
+    def receive(self, max_bytes: int, timeout_s: float) -> bytes | None: ...
+
+    def stop(self) -> None: ...
+
+    def finish(self) -> JailResult: ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
 class Talk(ABC):
-    """A running command and a pair of pipes to it; used by one thread."""
+    """A running command and a pair of pipes to it; used by one thread, but for `stop`."""
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
@@ -74,6 +92,10 @@ class Talk(ABC):
     ) -> None:
         if self._open:
             self.finish()
+
+    @abstractmethod
+    def stop(self) -> None:
+        """Have the jail ended, from any thread: whoever has the conversation then finds its peer gone."""
 
     @abstractmethod
     def _end(self) -> None:

@@ -20,6 +20,7 @@ from appliance.sandbox.auditing import AuditReport, Recording
 from appliance.sandbox.cell import AuditedMaker, Cell, ColdMaker, Host, Shape
 from appliance.sandbox.cgroups import nursery
 from appliance.sandbox.changes import Snapshot
+from appliance.sandbox.channel import Peer as Peer
 from appliance.sandbox.channel import Talk
 from appliance.sandbox.ending import JailResult, JailStatus
 from appliance.sandbox.fit import check_policy
@@ -239,6 +240,9 @@ class Conversation(Talk):
         self._failure: BaseException | None = None
         self._thread = threading.Thread(target=self._supervise, name="jail", daemon=True)
         self._thread.start()
+
+    def stop(self) -> None:
+        self._jail.stop()
 
     def _end(self) -> None:
         if self._at_end:

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from appliance.errors import SandboxError
 from appliance.sandbox.cgroups import birth
+from appliance.sandbox.uids import CAP_SYS_ADMIN, has_capabilities
 
 MESSAGE_BYTES = 192 * 1024
 STAGE = "/run/user"
@@ -89,10 +90,8 @@ class Launcher:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         # The default buffer of some hosts is smaller than our largest message.
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2 * MESSAGE_BYTES)
-        private = os.geteuid() == 0
-        self._folder = (
-            "" if private else tempfile.mkdtemp(prefix=f"{FOLDER}-{os.getpid()}-{birth(os.getpid())}-")
-        )
+        private = os.geteuid() == 0 and has_capabilities(CAP_SYS_ADMIN)
+        self._folder = "" if private else _shared_folder()
         script = Path(__file__).with_name("spawner.py")
         options = ["-I", "-S", "-X", "utf8", str(script), str(theirs.fileno())]
         mode = "private" if private else "shared"
@@ -122,6 +121,13 @@ class Launcher:
             shutil.rmtree(self._folder, ignore_errors=True)
         self._control = self._process = self._stage = None
         self._folder = ""
+
+
+def _shared_folder() -> str:
+    """A stage for jails whose uid may be another than ours: they get through it, and cannot list it."""
+    folder = tempfile.mkdtemp(prefix=f"{FOLDER}-{os.getpid()}-{birth(os.getpid())}-")
+    Path(folder).chmod(0o711)
+    return folder
 
 
 def _greeting(control: socket.socket) -> Stage:

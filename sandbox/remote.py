@@ -191,6 +191,9 @@ class RemoteConversation(Talk):
         self._line = line
         self._said: JailResult | ApplianceError | None = None
 
+    def stop(self) -> None:
+        self._line.say_no_more()
+
     def _end(self) -> None:
         if not (self._at_end and self._line.is_heard(ENDING_PATIENCE_S)):
             self._line.say_no_more()

@@ -260,6 +260,9 @@ def main(arguments: list[str]) -> None:
     private, image, stage = arguments[1] == "private", arguments[2], arguments[3]
     os.umask(0o022)
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    # A jail's uid and gid are its own; groups beside them would be the jailer's, whose socket one of them may use.
+    with contextlib.suppress(PermissionError):
+        os.setgroups([])
     try:
         if private:
             take_private_stage(image, stage)

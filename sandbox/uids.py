@@ -2,7 +2,8 @@
 
 Two jails with one uid could reach each other through what the kernel keeps per uid (signals across a broken
 namespace, keyrings, inotify limits). Leases hold over all processes of the host: a byte of one lock file each,
-locked by its open file, so that a lease ends with its holder. Without root there is one uid, the caller's own.
+locked by its open file, so that a lease ends with its holder. Who may not give uids away (root and whoever has the
+capabilities SETUID and SETGID may) has one uid for all jails, the caller's own.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ RANGES = (0x7000_0000, 64_512)
 COUNT = 1000
 """Uids for jails; the one behind them is every zygote's, which runs no candidate code."""
 LOCK_FILE = Path("/run/appliance-jail-uids.lock")
+CAP_SETGID, CAP_SETUID, CAP_SYS_ADMIN = 6, 7, 21
 _FLOCK = struct.Struct("hhqqi4x")
 
 
@@ -33,13 +35,13 @@ class Identities:
         self.live = 0
         """Leases held now."""
         self._file = -1
-        if os.geteuid() == 0:
+        if has_capabilities(CAP_SETGID, CAP_SETUID):
             self._base = _first_mapped(Path("/proc/self/uid_map").read_text())
             self._file = _open(lock_file)
 
     @property
     def reserved(self) -> int | None:
-        """The first uid of the range; None without root."""
+        """The first uid of the range; None when there is none to give."""
         return self._base if self._file >= 0 else None
 
     def lease(self) -> Identity:
@@ -74,6 +76,13 @@ class Identities:
         except BlockingIOError:
             return False
         return True
+
+
+def has_capabilities(*numbers: int) -> bool:
+    """Whether this process has all of them in effect."""
+    rows = Path("/proc/self/status").read_text().splitlines()
+    held = int(next(row.split()[1] for row in rows if row.startswith("CapEff:")), 16)
+    return all(held >> number & 1 for number in numbers)
 
 
 def _open(path: Path) -> int:

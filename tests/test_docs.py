@@ -93,7 +93,7 @@ def test_links_of_the_documentation_exist() -> None:
 def test_the_unit_file_is_sound(tmp_path: Path) -> None:
     text = (ROOT / "systemd" / "appliance-train@.service").read_text()
     unit = tmp_path / "appliance-train@.service"
-    unit.write_text(text.replace("/opt/appliance/.venv/bin/appliance", sys.executable))
+    unit.write_text(text.replace("/opt/appliance/.venv/bin/python", sys.executable))
     done = subprocess.run(
         ["systemd-analyze", "verify", str(unit)],
         capture_output=True,

@@ -213,8 +213,25 @@ def wait_for(home: Path, table: str, count: int) -> str:
     raise AssertionError("the run made no progress")
 
 
+def weights(folder: Path) -> bytes:
+    """The numbers of the last adapter, without the header, which names the run."""
+    body = (folder / "adapters" / "peft" / "adapter_model.safetensors").read_bytes()
+    return body[8 + int.from_bytes(body[:8], "little") :]
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tiny_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run that nothing happened to."""
+    home = tmp_path_factory.mktemp("whole")
+    done = appliance(home, "train", recipe(home, tiny_model, updates=6), "--json")
+    assert done.returncode == 0, done.stderr
+    return Path(json.loads(done.stdout)["folder"])
+
+
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
-def test_an_interrupted_run_goes_on(tiny_model: Path, tmp_path: Path, how: signal.Signals) -> None:
+def test_an_interrupted_run_goes_on_and_ends_bit_equal(
+    tiny_model: Path, tmp_path: Path, how: signal.Signals, uninterrupted: Path
+) -> None:
     child = start(tmp_path, recipe(tmp_path, tiny_model, updates=6), "--json")
     run_id = wait_for(tmp_path, "updates", 2)
     child.send_signal(how)
@@ -232,6 +249,11 @@ def test_an_interrupted_run_goes_on(tiny_model: Path, tmp_path: Path, how: signa
     with Store(tmp_path / "data" / "store.db", tmp_path / "data" / "objects") as store:
         assert [row["step"] for row in store.updates(run_id)] == [1, 2, 3, 4, 5, 6]
         assert events.verify(store.events()) > 10
+        attempts = [store.outcomes(run_id, step, "train") for step in range(1, 7)]
+    assert [len(rows) for rows in attempts] == [36] * 6, "every attempt is counted once"
+    assert all(row["status"] for rows in attempts for row in rows.values())
+    assert len(weights(uninterrupted)) > 1000
+    assert weights(Path(printed["folder"])) == weights(uninterrupted)
 
 
 def test_two_runs_at_once_in_one_home_are_refused(tiny_model: Path, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import crash_trials
 import pytest
 
 from appliance.errors import StoreError
@@ -259,3 +260,11 @@ def test_a_full_disk_is_named_and_results_are_kept_until_there_is_room(tmp_path:
     assert said["while_full"] == ["leased", "queued", "queued"]
     assert said["after"] == [["done", 1, 200_000]] * 3
     assert said["outcomes"] == [["done"]] * 3
+
+
+@pytest.mark.jail
+def test_thirty_kills_of_workers_jailer_and_submitter_lose_double_and_leave_nothing(tmp_path: Path) -> None:
+    found = crash_trials.trial(tmp_path, kills=30, seed=1)
+    assert crash_trials.complaints(found) == [], found
+    assert sum(found["kills"].values()) == 30
+    assert found["jobs"] > 30

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import threading
 import time
@@ -12,15 +13,16 @@ from typing import Any
 
 import pytest
 
-from appliance.errors import UsageError
-from appliance.queue import claims, estimates, hedges, jobs
+from appliance.daemon.metrics import MetricsFile
+from appliance.errors import StoreError, UsageError
+from appliance.queue import claims, estimates, figures, hedges, jobs
 from appliance.queue.client import Queue
 from appliance.queue.file import SCHEMA
 from appliance.queue.incarnation import this_process
 from appliance.queue.keeper import Pace
 from appliance.queue.pressure import Gauge, Pressure, Slots
 from appliance.queue.records import DEPTHS, WEIGHTS, Busy, Claimant, Job, Report, Request
-from appliance.queue.workers import JobContext, Workers
+from appliance.queue.workers import JobContext, Overrun, Workers
 
 ME = this_process()
 JAILS = ("interactive", "judge", "admit", "housekeeping")
@@ -299,6 +301,30 @@ def test_a_straggler_is_overtaken_by_its_copy_and_told(tmp_path: Path) -> None:
         assert told.wait(LONG_S)
 
 
+def test_what_goes_over_a_first_try_has_its_time_later_and_is_not_blamed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(estimates, "FIRST_TRY_S", 0.05)
+    monkeypatch.setattr(estimates, "HEDGE_BURST", 0.0)
+    limits: list[float | None] = []
+
+    def judge(context: JobContext) -> dict[str, Any]:
+        if context.payload["n"] == "slow":
+            limits.append(context.limit_s)
+            if context.limit_s is not None:
+                time.sleep(context.limit_s)
+                raise Overrun
+        return {}
+
+    with Queue(tmp_path / "queue.db") as queue, Workers(queue, {"judge": judge}, {"jails": 2}, pace=QUICK):
+        queue.wait(queue.submit_many([Request("judge", {"n": n}, label="t") for n in range(20)]), LONG_S)
+        (job,) = queue.wait([queue.submit("judge", {"n": "slow"}, label="t", max_attempts=1)], LONG_S)
+        assert (job.state, job.attempts, job.long) == ("done", 1, True)
+        assert job.cost_s >= jobs.LONG_FACTOR * 0.05
+        assert [row["outcome"] for row in queue.history(job.id)] == ["deferred", "done"]
+    assert limits == [pytest.approx(0.05, abs=0.05), None]
+
+
 def test_the_first_k_of_n_are_kept_and_the_others_cancelled(tmp_path: Path) -> None:
     def judge(context: JobContext) -> dict[str, Any]:
         while context.payload["n"] >= 3 and not context.cancelled:
@@ -394,7 +420,13 @@ def test_a_gauge_reads_this_machine_and_a_machine_without_psi(tmp_path: Path) ->
     assert 0 < found.memory_share <= 1
     assert 0 <= found.cpu_idle <= 1
     assert 0 < found.disk_bytes < 2**62
-    assert Gauge(tmp_path, proc=tmp_path).read() == Pressure(disk_bytes=found.disk_bytes)
+    without = Gauge(tmp_path, proc=tmp_path).read()
+    assert (without.memory_share, without.memory_stalled, without.cpu_waiting, without.cpu_idle) == (
+        1,
+        0,
+        0,
+        1,
+    )
 
 
 def test_pressure_files_are_read_as_the_kernel_writes_them(tmp_path: Path) -> None:
@@ -406,6 +438,11 @@ def test_pressure_files_are_read_as_the_kernel_writes_them(tmp_path: Path) -> No
     found = Gauge(tmp_path, proc=tmp_path).read()
     assert (found.memory_stalled, found.cpu_waiting, found.memory_share) == (33.25, 71.0, 0.25)
     assert found.closed == "memory: all processes waited for it 33 % of the time"
+
+
+@pytest.mark.parametrize(("mib", "share", "closed"), [(10, 0.5, False), (300, 0.01, False), (10, 0.01, True)])
+def test_a_disk_is_full_by_size_and_by_share(mib: int, share: float, closed: bool) -> None:
+    assert bool(Pressure(disk_bytes=mib * 2**20, disk_share=share).closed) == closed
 
 
 # the file
@@ -428,3 +465,66 @@ def test_a_file_of_version_1_is_carried_over_with_what_waits(tmp_path: Path) -> 
         with queue.file.read() as reading:
             assert jobs.queued(reading)["judge"] == 3
         assert [claimed(queue, "judge").payload["n"] for _ in range(3)] == [0, 1, 2]
+
+
+# figures
+
+
+def test_the_figures_count_what_happened_by_class(queue: Queue, clock: Clock) -> None:
+    queue.submit_many([Request("judge", {}) for _ in range(4)])
+    clock.now += 2
+    job = claimed(queue, "judge")
+    report = Report("done", "done", result="{}", seconds=1.5, start_s=0.25, teardown_s=0.5)
+    jobs.finish(queue.file, job, report, clock.now)
+    lost = claimed(queue, "judge")
+    jobs.finish(queue.file, lost, Report("lost", "queued", error_kind="lost"), clock.now)
+    failed = Report("failed", "failed", error_kind="internal", error="a bug")
+    jobs.finish(queue.file, claimed(queue, "judge"), failed, clock.now)
+    claimed(queue, "judge")
+    clock.now += 5
+    found = queue.figures()["judge"]
+    assert (found.queued, found.leased, found.oldest_s) == (1, 1, 7)
+    assert found.outcomes == {"done": 1, "lost": 1, "failed": 1}
+    assert (found.lost, found.infrastructure_share) == (1, pytest.approx(1 / 3))
+    assert {phase: found.times(phase)["1"] for phase in ("wait", "start", "run", "teardown")} == {
+        "wait": 2.0,
+        "start": 0.25,
+        "run": 1.5,
+        "teardown": 0.5,
+    }
+    assert queue.figures()["admit"].times("wait") == {}
+
+
+def test_hedges_that_win_are_counted(queue: Queue, clock: Clock) -> None:
+    late_job(queue, clock)
+    hedges.hedge(queue.file, "judge", clock.now)
+    done(queue, claimed(queue, "judge"), 0.5)
+    found = queue.figures()["judge"]
+    assert (found.hedges, found.hedge_wins) == (1, 1)
+
+
+def test_the_exposition_is_well_formed_and_written_whole(queue: Queue, tmp_path: Path) -> None:
+    learned(queue, "t", 0.5)
+    text = figures.exposition(queue.figures())
+    for line in text.splitlines():
+        assert re.fullmatch(
+            r'# (HELP|TYPE) appliance_\w+ .+|appliance_\w+\{\w+="[^"]+"(,\w+="[^"]+")*\} [-+.e0-9]+', line
+        ), line
+    assert 'appliance_job_run_seconds{class="judge",quantile="0.99"} 0.5' in text.splitlines()
+    names = [line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")]
+    assert len(names) == len(set(names))
+    figures.write(tmp_path / "appliance.prom", text)
+    assert (tmp_path / "appliance.prom").read_text() == text
+    assert [path.name for path in tmp_path.glob("*.prom*")] == ["appliance.prom"]
+    with pytest.raises(StoreError, match="nowhere"):
+        figures.write(tmp_path / "nowhere/appliance.prom", text)
+
+
+def test_the_daemon_keeps_the_figures_in_a_file_as_long_as_it_runs(tmp_path: Path) -> None:
+    path = tmp_path / "appliance.prom"
+    with Queue(tmp_path / "queue.db") as queue, MetricsFile(queue, path, every_s=0.02):
+        queue.submit("judge", {})
+        give_up = time.monotonic() + LONG_S
+        while not path.exists() or 'jobs_queued{class="judge"} 1' not in path.read_text():
+            assert time.monotonic() < give_up
+            time.sleep(0.01)

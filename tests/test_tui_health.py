@@ -55,6 +55,9 @@ CASES: list[tuple[str, Snapshot, str]] = [
     ("down", snapshot(sign_of_life=NOW - 3700), "silent for 1 h 1 min"),
     ("finished", snapshot(run=run("finished"), pass_rates=((0, 0.25), (12, 0.5))), "25.0 % → 50.0 %"),
     ("stopped", snapshot(run=run("stopped")), "appliance train --resume r"),
+    ("died", snapshot(run=run("died")), "appliance train --resume r"),
+    ("queued", snapshot([], run=run("queued")), "after 0 updates"),
+    ("paused", snapshot(run=run("paused"), sign_of_life=0.0), "appliance run resume r"),
     (
         "failed",
         snapshot(run=run("failed"), failure={"data": {"error": "\x1b[31mno disk"}}),

@@ -30,6 +30,9 @@ RULES: tuple[tuple[str, str], ...] = (
     ("finished", "the run ended by itself"),
     ("stopped", "the operator stopped it; it can be resumed"),
     ("failed", "the run ended with an error"),
+    ("died", "its process ended without a word; it can be resumed"),
+    ("queued", "it waits for the daemon to come to it"),
+    ("paused", "the operator paused it"),
     ("down", f"running on record, but silent for {DOWN_S:.0f} s and 3 longest stages"),
     ("degraded", f"more than {percent(MASKED_LIMIT, 0)} of the attempts were lost to host faults"),
     ("starved", f"sampling, but no attempt ended for {STARVED_S:.0f} s and 2 usual times"),
@@ -43,7 +46,7 @@ RULES: tuple[tuple[str, str], ...] = (
 """Word and rule, in the order they are tried."""
 
 GOOD, NOTICE, BAD = "good", "notice", "bad"
-MOODS = {"learning": GOOD, "finished": GOOD, "failed": BAD, "down": BAD, "degraded": BAD}
+MOODS = {"learning": GOOD, "finished": GOOD, "failed": BAD, "died": BAD, "down": BAD, "degraded": BAD}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +83,15 @@ def _ended(snapshot: Snapshot) -> Health | None:
     if state == "failed":
         data = snapshot.failure["data"] if snapshot.failure else {}
         return Health("failed", clean_line(str(data.get("error") or "no reason was recorded")))
-    if state == "stopped":
-        return Health(
-            "stopped", f"{done}; go on with: appliance train --resume {clean_line(snapshot.run['id'])}"
-        )
+    run_id = clean_line(snapshot.run["id"])
+    reasons = {
+        "stopped": f"{done}; go on with: appliance train --resume {run_id}",
+        "died": f"{done}; go on with: appliance train --resume {run_id}",
+        "queued": f"{done}; the daemon comes to it when the runs before it have ended",
+        "paused": f"{done}; go on with: appliance run resume {run_id}",
+    }
+    if state in reasons:
+        return Health(state, reasons[state])
     return Health("finished", f"{done}{_gain(snapshot)}") if state == "finished" else None
 
 

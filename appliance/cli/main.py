@@ -15,17 +15,23 @@ from appliance.errors import EXIT_INTERRUPTED, ApplianceError
 VERBS: dict[str, str] = {
     "attempt": "List and show attempts with their verdicts.",
     "bench": "Measure this machine.",
+    "daemon": "Carry out runs one after the other, and take orders.",
     "doctor": "Check that this machine can do the main job.",
+    "events": "Print what happened, and follow it.",
     "image": "Make, import, list and check the images that jails start from.",
+    "install-units": "Install the service's systemd units.",
     "jail": "Run commands in jails; attack them.",
     "jailer": "Serve jails to other processes of this machine.",
+    "job": "List, show, cancel and requeue jobs.",
     "judge": "Judge a file or folder as a submission for a task.",
-    "run": "List runs and show their reports.",
+    "metrics": "Print what the queue does, for a metrics collector.",
+    "run": "Start, steer and list runs; show their reports.",
+    "status": "Say what the daemon does.",
     "task": "List, show and check tasks.",
     "train": "Train a model as a recipe says.",
     "tui": "Watch a run in the terminal.",
 }
-"""Verb to help line; the verb `x` is the object `command` in `appliance.cli.x`."""
+"""Verb to help line; the verb `x-y` is the object `command` in `appliance.cli.x_y`."""
 
 
 class LazyVerbs(click.Group):
@@ -37,7 +43,9 @@ class LazyVerbs(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in VERBS:
             return None
-        command: click.Command = importlib.import_module(f"appliance.cli.{cmd_name}").command
+        command: click.Command = importlib.import_module(
+            f"appliance.cli.{cmd_name.replace('-', '_')}"
+        ).command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Data = Mapping[str, Any]
 Listener = Callable[[str, Data], None]
 STAGES = ("sample", "judge", "learn", "publish")
-NOT_TOLD = frozenset({"live", "update.started", "checkpoint.saved"})
+NOT_TOLD = frozenset({"live", "update.started", "checkpoint.saved", "daemon.idle"})
 """Kinds without a line of their own: others tell the same."""
 LIVE_ONLY = NOT_TOLD | {"stage", "base.preparing"}
 """On a terminal the live view shows these."""
@@ -74,10 +74,11 @@ def progress(stream: TextIO | None = None, clock: Callable[[], float] = time.tim
         with _live(console, clock) as listen:
             yield listen
     else:
-        yield _plain(stream or sys.stderr, clock)
+        yield plain(stream or sys.stderr, clock)
 
 
-def _plain(stream: TextIO, clock: Callable[[], float]) -> Listener:
+def plain(stream: TextIO, clock: Callable[[], float]) -> Listener:
+    """A listener that writes a line per event."""
     lock = threading.Lock()
 
     def listen(kind: str, data: Data) -> None:

@@ -65,6 +65,7 @@ def command(recipe: Path | None, seed: int | None, resume: str | None, as_json: 
     """
     from appliance.cli.progress import progress
     from appliance.daemon import embedded
+    from appliance.daemon.book import Wish
     from appliance.paths import from_environment
     from appliance.recipe import load_recipe
     from appliance.report import write_report
@@ -80,7 +81,7 @@ def command(recipe: Path | None, seed: int | None, resume: str | None, as_json: 
         wish = embedded.wish_to_resume(paths, resume)
     else:
         assert recipe is not None
-        wish = embedded.Wish(*load_recipe(recipe, seed=seed), source=str(recipe))
+        wish = Wish(*load_recipe(recipe, seed=seed), source=str(recipe))
     with _interruptible() as stop, progress() as listen:
         outcome = embedded.run(wish, paths, (listen,), stop)
     report = write_report(paths.store, outcome.run_id, outcome.folder)

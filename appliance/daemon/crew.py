@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from appliance.daemon.policy import EnginePolicy
-from appliance.errors import BY_KIND, ApplianceError, EngineError
+from appliance.errors import BY_KIND, ApplianceError, EngineError, StoreError
 from appliance.learn.client import Learner
 from appliance.orders import Order
 from appliance.queue.client import Queue
@@ -18,6 +18,7 @@ from appliance.store import Store
 from appliance.training import Rolled, Stopped
 
 POLL_S = 0.5
+GATE_PATIENCE_S = 20.0
 KEEP_ADAPTERS = 2
 
 
@@ -36,6 +37,10 @@ class EmbeddedCrew:
     incarnation: str
     stop: Callable[[], bool]
     tell: Callable[[dict[str, Any]], None]
+    beaten: Callable[[], float] = time.monotonic
+    """When the keeper of the queue last beat, by the monotonic clock."""
+    closed: Callable[[], str] = str
+    """Why no job is started at the moment; empty when they are."""
     step: int = 0
     """The update or evaluation being rolled, for progress."""
 
@@ -52,17 +57,22 @@ class EmbeddedCrew:
         made = {key for key, row in known.items() if row["policy_version"] == orders[0].policy_version}
         judged = {key for key in made if known[key]["status"] is not None}
         attempts = self._submit_attempts([order for order in orders if order.attempt_id not in made])
-        judgings = [self.submit_judging(key, orders[0].run_id) for key in sorted(made - judged)]
+        tasks = {order.attempt_id: order.task_key for order in orders}
+        judgings = [
+            self.submit_judging(key, orders[0].run_id, tasks[key])
+            for key in sorted(made - judged)
+            if key in tasks
+        ]
         done = self._wait(attempts, "sample", len(orders))
         sampled = time.monotonic()
         judgings += [job.result["judge_job"] for job in done if job.result]
         self._wait(judgings, "judge", len(orders))
         return Rolled(round(sampled - started, 3), round(time.monotonic() - sampled, 3))
 
-    def submit_judging(self, attempt_id: str, run_id: str) -> str:
+    def submit_judging(self, attempt_id: str, run_id: str, task_key: str) -> str:
         """Queue the judging of a recorded attempt; the same attempt twice is one job."""
         key = f"judge:{attempt_id}@{self.incarnation}"
-        return self.queue.submit("judge", {"attempt_id": attempt_id}, key=key, group=run_id)
+        return self.queue.submit("judge", {"attempt_id": attempt_id}, key=key, group=run_id, label=task_key)
 
     def publish(self, adapter: Path, version: str, peft: Path | None) -> float:
         """Export the learner's weights and attach them; returns the seconds both took.
@@ -97,10 +107,14 @@ class EmbeddedCrew:
 
     def _wait(self, jobs: Sequence[str], stage: str, total: int) -> list[Job]:
         """Wait for jobs, telling progress; a job that failed for good ends the run, which can be resumed."""
+        before, moved = -1, time.monotonic()
         while True:
             self.check_stop()
             found = self.queue.wait(jobs, timeout_s=POLL_S)
             open_jobs = sum(job.open for job in found)
+            if open_jobs != before or any(job.state == "leased" for job in found):
+                before, moved = open_jobs, time.monotonic()
+            self._check_gates(time.monotonic() - moved)
             self.tell(
                 {
                     "stage": stage,
@@ -114,6 +128,14 @@ class EmbeddedCrew:
                 raise _failure(failed)
             if not open_jobs:
                 return found
+
+    def _check_gates(self, idle_s: float) -> None:
+        """Raise StoreError when nothing of a batch has started for long because the machine is full."""
+        if idle_s > GATE_PATIENCE_S and (why := self.closed()):
+            raise StoreError(
+                f"no job was started for {idle_s:.0f} s, {why}",
+                remedy="free disk space or memory; `appliance train --resume RUN` goes on",
+            )
 
 
 def _failure(failed: Sequence[Job]) -> ApplianceError:

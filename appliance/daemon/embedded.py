@@ -2,45 +2,30 @@
 
 from __future__ import annotations
 
-import json
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from appliance import checkpoints
-from appliance.config import Origins
 from appliance.daemon import lock
+from appliance.daemon.book import Book, Wish, load_wish, save_wish
 from appliance.daemon.gear import Gear
+from appliance.daemon.manager import Beats
 from appliance.daemon.means import check_means
-from appliance.errors import (
-    ApplianceError,
-    ConfigError,
-    IntegrityError,
-    StoreError,
-    UsageError,
-)
-from appliance.journal import Journal, Listener
+from appliance.daemon.vigil import Vigil
+from appliance.errors import ApplianceError, ConfigError, IntegrityError, StoreError
+from appliance.journal import Listener
 from appliance.nouns import Task
-from appliance.paths import Paths
-from appliance.recipe import Recipe, recipe_from_json
+from appliance.paths import Paths, jailer_socket
+from appliance.recipe import Recipe
 from appliance.store import Store
 from appliance.tasks import load_pack, shipped_packs
 from appliance.training import Plan, Stopped, check_plan, train
 from appliance.yard import Yard
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """What the operator asked for: a new run of a recipe, or (`resume`) to go on with an earlier one."""
-
-    recipe: Recipe
-    origins: Origins
-    resume: str = ""
-    source: str = ""
-    """The file that the recipe came from, for messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,57 +38,73 @@ class Outcome:
 
 
 def wish_to_resume(paths: Paths, run_id: str) -> Wish:
-    """Read back what an earlier run was to do, from its folder.
-
-    Raises NotFoundError, IntegrityError, and UsageError for a run that is done.
-    """
+    """What an earlier run was to do; as `Book.wish_to_resume`, for who does not hold the lock."""
     with Store(paths.store, paths.objects) as store:
-        row = store.run(run_id)
-    if row["state"] == "finished":
-        raise UsageError(
-            f"{run_id} is finished; there is nothing to go on with",
-            remedy=f"appliance run show {run_id}, or start a new run",
-        )
-    path = paths.runs / run_id / "recipe.json"  # not the recorded folder: this home may be a copy
-    try:
-        saved = json.loads(path.read_text(encoding="utf-8"))
-        recipe = recipe_from_json(saved["recipe"], str(path))
-        return Wish(recipe, Origins(saved["origins"]), resume=run_id, source=str(path))
-    except (OSError, ValueError, KeyError) as error:
-        raise IntegrityError(f"{path}: cannot be read back: {error}", remedy="start a new run") from None
+        return Book(store, paths).wish_to_resume(run_id)
 
 
 def run(wish: Wish, paths: Paths, listeners: tuple[Listener, ...], stop: Callable[[], bool]) -> Outcome:
-    """Carry out a wish from preparation to the last evaluation.
+    """Carry out a wish from preparation to the last evaluation, in a folder that nobody else works in.
 
     Raises ApplianceError; by then the run is recorded as failed and can be resumed. A wish that cannot be
     carried out (bad recipe, pack or model) is refused before a run is recorded.
     """
-    from appliance.learn.base import prepare
-    from appliance.starter import starter_model
+    with lock.single_run(paths), Store(paths.store, paths.objects) as store:
+        book = Book(store, paths, time.time, listeners)
+        book.settle()
+        return carry_out(wish, book, Reins("train", stop))
 
+
+@dataclass(frozen=True, slots=True)
+class Reins:
+    """Who carries out a run, and how it is held. `stop` says whether to stop, and may keep the caller waiting.
+
+    `ending` names the state of a run that was stopped; `beats` is told where the queue's keeper is heard.
+    """
+
+    supervisor: str
+    stop: Callable[[], bool]
+    ending: Callable[[], str] = lambda: "stopped"
+    beats: Beats = field(default_factory=Beats)
+
+    def retries(self, error: ApplianceError) -> bool:
+        """Whether the run stays in line: a daemon waits for a disk that failed, and goes on."""
+        return self.supervisor == "daemon" and isinstance(error, StoreError)
+
+
+def carry_out(wish: Wish, book: Book, reins: Reins) -> Outcome:
+    """Carry out a wish in a data folder that is held: what `appliance train` and the daemon have in common."""
+    from appliance.learn.base import prepare
+
+    paths, listeners = book.paths, book.listeners
     with _naming(wish.source):
-        tasks = _load_tasks(wish.recipe)
-    gguf = wish.recipe.model.gguf
-    with lock.single_run(paths), Store(paths.store, paths.objects) as store, Yard(paths, warm=True) as yard:
+        tasks = load_tasks(wish.recipe)
+    with Yard(paths, warm=True, jailer=jailer_socket(os.environ)) as yard:
         with _naming(wish.source):
             yard.prove(tasks)
             check_means(wish.recipe, paths, yard.default)
-        source = starter_model(paths) if gguf == "starter" else Path(gguf)
+        source = _find_model(wish.recipe, paths)
         base = prepare(source, paths.bases, lambda text: _tell(listeners, "base.preparing", text=text))
         version = f"{base.architecture}-{base.fingerprint[:12]}"
         with _naming(wish.source):
-            plan = _open_run(wish, paths, store, tasks, version)
-        journal = Journal(store, plan.run_id, plan.folder, time.time, listeners)
+            plan = _open_run(wish, book, tasks, version, reins.supervisor)
+        journal = book.journal(plan.run_id)
         try:
-            with _closing_run(store, journal):
-                if not wish.resume:
+            with _closing_run(book, plan.run_id, reins):
+                if not book.store.updates(plan.run_id):
                     digest = wish.recipe.hash
                     journal.event("run.started", recipe_hash=digest, seed=wish.recipe.seed, base=version)
-                _work(plan, Gear(paths, journal, base, yard), stop)
+                _work(plan, Gear(paths, journal, base, yard), reins)
         except Stopped:
-            return Outcome(plan.run_id, plan.folder, "stopped")
+            return Outcome(plan.run_id, plan.folder, reins.ending())
         return Outcome(plan.run_id, plan.folder, "finished")
+
+
+def _find_model(recipe: Recipe, paths: Paths) -> Path:
+    """The GGUF file of a recipe; the starter model is assembled when it is not there yet."""
+    from appliance.starter import starter_model
+
+    return starter_model(paths) if recipe.model.gguf == "starter" else Path(recipe.model.gguf)
 
 
 @contextmanager
@@ -115,7 +116,8 @@ def _naming(source: str) -> Iterator[None]:
         raise ConfigError(f"{source}: {error.message}", remedy=error.remedy) from error
 
 
-def _load_tasks(recipe: Recipe) -> tuple[Task, ...]:
+def load_tasks(recipe: Recipe) -> tuple[Task, ...]:
+    """The tasks of a recipe's packs in order of key. Raises ConfigError and TaskError."""
     shipped = shipped_packs()
     tasks: dict[str, Task] = {}
     for pack in recipe.tasks.packs:
@@ -133,47 +135,31 @@ def _load_tasks(recipe: Recipe) -> tuple[Task, ...]:
     return tuple(tasks[key] for key in sorted(tasks))
 
 
-def _open_run(wish: Wish, paths: Paths, store: Store, tasks: tuple[Task, ...], base_version: str) -> Plan:
-    created = time.time()
-    run_id = wish.resume or _new_id(wish.recipe, store, created)
-    folder = paths.runs / run_id
+def _open_run(wish: Wish, book: Book, tasks: tuple[Task, ...], base_version: str, supervisor: str) -> Plan:
+    hashes = {task.key: task.task_hash for task in tasks}
+    check_plan(make_plan("", wish.recipe, Path(), base_version, tasks))
+    run_id = wish.resume or book.record(wish, "running")
+    folder = book.folder(run_id)
+    _bind(folder, base_version, hashes)
+    row = book.store.run(run_id)
+    if (row["state"], row["supervisor"]) != ("running", supervisor):  # the daemon began it before preparing
+        book.begin(run_id, supervisor)
+    book.store.set_run(run_id, base=base_version)
+    return make_plan(run_id, wish.recipe, folder, base_version, tasks)
+
+
+def make_plan(run_id: str, recipe: Recipe, folder: Path, base_version: str, tasks: tuple[Task, ...]) -> Plan:
     train_tasks = tuple(task for task in tasks if task.split == "train")
     eval_tasks = tuple(task for task in tasks if task.split == "eval")
-    plan = Plan(run_id, wish.recipe, folder, base_version, train_tasks, eval_tasks)
-    check_plan(plan)
-    hashes = {task.key: task.task_hash for task in tasks}
-    if wish.resume:
-        _check_unchanged(folder, base_version, hashes)
-        store.set_run(run_id, state="running", finished=None)
-        return plan
-    saved = {
-        "recipe": wish.recipe.to_json(),
-        "origins": wish.origins.of,
-        "base": base_version,
-        "tasks": hashes,
-    }
-    try:
-        folder.mkdir(parents=True)
-        (folder / "recipe.json").write_text(json.dumps(saved, indent=2) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise StoreError(
-            f"{folder}: {error.strerror}", remedy="free disk space or set APPLIANCE_HOME"
-        ) from error
-    store.add_run(run_id, created=created, seed=wish.recipe.seed, recipe=wish.recipe.to_json(), folder=folder)
-    store.set_run(run_id, base=base_version)
-    return plan
+    return Plan(run_id, recipe, folder, base_version, train_tasks, eval_tasks)
 
 
-def _new_id(recipe: Recipe, store: Store, created: float) -> str:
-    """A readable id; a second run within the second gets a suffix."""
-    stem = f"{recipe.name}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime(created))}-s{recipe.seed}"
-    taken = {row["id"] for row in store.runs()}
-    names = (stem if count == 0 else f"{stem}-{count}" for count in range(len(taken) + 1))
-    return next(name for name in names if name not in taken)
-
-
-def _check_unchanged(folder: Path, base_version: str, hashes: dict[str, str]) -> None:
-    saved = json.loads((folder / "recipe.json").read_text(encoding="utf-8"))
+def _bind(folder: Path, base_version: str, hashes: dict[str, str]) -> None:
+    """At the first start note what the run works on; at a later one refuse what changed since."""
+    saved = load_wish(folder / "recipe.json")
+    if "base" not in saved:
+        save_wish(folder, saved | {"base": base_version, "tasks": hashes})
+        return
     changed = [key for key, value in saved["tasks"].items() if hashes.get(key) != value]
     if saved["base"] != base_version or changed:
         what = f"tasks {', '.join(changed[:3])}" if changed else "the base model"
@@ -181,25 +167,23 @@ def _check_unchanged(folder: Path, base_version: str, hashes: dict[str, str]) ->
 
 
 @contextmanager
-def _closing_run(store: Store, journal: Journal) -> Iterator[None]:
+def _closing_run(book: Book, run_id: str, reins: Reins) -> Iterator[None]:
     """Record how the run ended, whatever happens."""
     try:
         yield
     except (Stopped, KeyboardInterrupt):
-        _close(store, journal, "stopped")
+        state = reins.ending()
+        why = {"why": "the daemon ends"} if state == "queued" else {}
+        book.change(run_id, state, in_vain=False, **why)
         raise
     except ApplianceError as error:
-        _close(store, journal, "failed", error=error.message, error_kind=error.kind)
+        told = {"error": error.message, "error_kind": error.kind}
+        book.change(run_id, "queued" if reins.retries(error) else "failed", in_vain=True, **told)
         raise
     except BaseException as error:
-        _close(store, journal, "failed", error=type(error).__name__, error_kind="internal")
+        book.change(run_id, "failed", error=type(error).__name__, error_kind="internal")
         raise
-    _close(store, journal, "finished")
-
-
-def _close(store: Store, journal: Journal, state: str, **data: Any) -> None:
-    store.set_run(journal.run_id, state=state, finished=journal.clock())
-    journal.event(f"run.{state}", **data)
+    book.change(run_id, "finished")
 
 
 def _tell(listeners: tuple[Listener, ...], kind: str, **data: Any) -> None:
@@ -207,16 +191,21 @@ def _tell(listeners: tuple[Listener, ...], kind: str, **data: Any) -> None:
         listen(kind, data)
 
 
-def _work(plan: Plan, gear: Gear, stop: Callable[[], bool]) -> None:
+def _work(plan: Plan, gear: Gear, reins: Reins) -> None:
     """Start the processes, restore the newest checkpoint if there is one, and train."""
     from appliance.daemon.parts import start_crew
 
-    journal = gear.journal
+    vigil = Vigil(plan, gear, lambda: reins.ending() == "paused")
+    gear, journal = vigil.gear, vigil.gear.journal
     with ExitStack() as stack:
-        crew = start_crew(stack, plan, gear, stop)
+        crew = start_crew(stack, plan, gear, reins.stop)
+        vigil.keep(stack, crew)
+        stack.callback(setattr, reins.beats, "beaten", None)
+        reins.beats.beaten = crew.beaten
         restored = checkpoints.newest(plan.folder)
         first = 1
-        if restored is None and journal.store.updates(plan.run_id):
+        # The first update is on record a moment before its checkpoint is.
+        if restored is None and len(journal.store.updates(plan.run_id)) > 1:
             raise IntegrityError(
                 f"{plan.folder}/checkpoints holds no checkpoint, but updates of this run are recorded",
                 remedy="put the checkpoints back, or start a new run",
@@ -228,7 +217,8 @@ def _work(plan: Plan, gear: Gear, stop: Callable[[], bool]) -> None:
             )
             first = restored.step + 1
             journal.event("run.resumed", step=restored.step, policy_version=restored.policy_version)
-        done = train(plan, crew, journal, time.time, first)
+        # The budget is counted by a clock that nobody sets.
+        done = train(plan, crew, journal, time.monotonic, first)
         if done:
             adapters = plan.folder / "adapters"
             crew.learner.export_adapter(adapters / "final.gguf", adapters / "peft", plan.version(done))

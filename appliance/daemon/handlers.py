@@ -10,6 +10,7 @@ from typing import Any
 from appliance import agent, audits
 from appliance.errors import IntegrityError, NotFoundError
 from appliance.judge import Judge
+from appliance.leash import Leash
 from appliance.nouns import Task
 from appliance.orders import Order, derive_seed
 from appliance.store import Store
@@ -20,13 +21,13 @@ JUDGE_TRIES = 3
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """What the handlers need at hand. `submit_judging` queues the judging of an attempt and returns its job."""
+    """What the handlers need. `submit_judging` queues the judging of an attempt at a task and gives its job."""
 
     store: Store
     judge: Judge
     policy: agent.Policy
     tasks: Mapping[str, Task]
-    submit_judging: Callable[[str, str], str]
+    submit_judging: Callable[[str, str, str], str]
     lot: audits.Lot
     watch: audits.Watch
 
@@ -36,16 +37,21 @@ class Desk:
         attempt = agent.attempt(order, self._task(order.task_key, order.task_hash), self.policy)
         text = "\n".join(attempt.artefacts.values())
         self.store.add_attempt(attempt, text, time.time())
-        return {"judge_job": self.submit_judging(attempt.id, attempt.run_id)}
+        return {"judge_job": self.submit_judging(attempt.id, attempt.run_id, attempt.task_key)}
 
-    def judge_attempt(self, payload: Mapping[str, Any]) -> dict[str, Any]:
-        """Job class `judge`. One seed per group, so that siblings meet the same cases in the same order."""
+    def judge_attempt(self, payload: Mapping[str, Any], leash: Leash) -> dict[str, Any]:
+        """Job class `judge`. One seed per group, so that siblings meet the same cases in the same order.
+
+        Cut, it records nothing: another copy of the job has, or will.
+        """
         attempt = self.store.attempt(payload["attempt_id"])
         task = self._task(attempt.task_key, attempt.task_hash)
         artefacts = {name: text.encode() for name, text in attempt.artefacts.items()}
         seed = derive_seed("judge", attempt.group_id)
         for _ in range(JUDGE_TRIES):
-            verdict = self.judge.judge(task, artefacts, seed=seed)
+            verdict = self.judge.judge(task, artefacts, seed=seed, leash=leash)
+            if leash.is_cut:
+                return {}
             if verdict.status != "infra":
                 break
         if self.lot.takes(attempt):

@@ -11,11 +11,13 @@ from appliance.doctor.models import decode_fault, torch_device
 from appliance.errors import ConfigError, SandboxError
 from appliance.paths import Paths
 from appliance.recipe import Recipe
-from appliance.sandbox.client import Jails, JailStatus
+from appliance.sandbox.client import JailStatus
 from appliance.sandbox.policy import Policy
+from appliance.sandbox.remote import RemoteJails
+from appliance.yard import Client
 
 
-def check_means(recipe: Recipe, paths: Paths, jails: Jails) -> None:
+def check_means(recipe: Recipe, paths: Paths, jails: Client) -> None:
     """ConfigError for a setting that cannot be had here."""
     machine = Machine(paths, sys.executable)
     if recipe.judge.audit_share:
@@ -26,8 +28,13 @@ def check_means(recipe: Recipe, paths: Paths, jails: Jails) -> None:
         _check_offload(recipe.engine.gpu_layers, machine)
 
 
-def _check_audit(share: float, jails: Jails) -> None:
+def _check_audit(share: float, jails: Client) -> None:
     what = f"'judge.audit_share' is {share:g}, but"
+    if isinstance(jails, RemoteJails):
+        raise ConfigError(
+            f"{what} a jailer starts the jails here, and audits no conversation",
+            remedy="judge.audit_share = 0, or appliance train in a folder of your own",
+        )
     try:
         result, report = jails.audit(["true"], Policy())
     except SandboxError as error:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from appliance.audits import Lot
@@ -18,8 +19,9 @@ from appliance.judge import Judge
 from appliance.learn.base import Base
 from appliance.learn.client import Learner
 from appliance.learn.settings import LearnerSettings, LoraSettings
+from appliance.leash import Leash
 from appliance.queue.client import Queue
-from appliance.queue.workers import Workers
+from appliance.queue.workers import JobContext, Overrun, Workers
 from appliance.sandbox.witness import Witness
 from appliance.training import Plan
 
@@ -42,7 +44,9 @@ def start_crew(stack: ExitStack, plan: Plan, gear: Gear, stop: Callable[[], bool
     tasks = {task.key: task for task in (*plan.train_tasks, *plan.eval_tasks)}
     lot = Lot(plan.recipe.judge.audit_share, plan.recipe.seed)
     desk = Desk(journal.store, Judge(gear.yard), policy, tasks, crew.submit_judging, lot, Witness)
-    stack.enter_context(_workers(queue, desk, plan))
+    workers = stack.enter_context(_workers(queue, desk, plan))
+    crew.closed = lambda: workers.closed
+    crew.beaten = lambda: workers.beaten
     # Runs before the workers are joined: an interrupted batch must not be sampled to its end first.
     stack.callback(policy.halt)
     return crew
@@ -87,9 +91,34 @@ def _workers(queue: Queue, desk: Desk, plan: Plan) -> Workers:
     handlers = {
         "attempt": lambda context: desk.make_attempt(context.payload),
         "evaluate": lambda context: desk.make_attempt(context.payload),
-        "judge": lambda context: desk.judge_attempt(context.payload),
+        "judge": lambda context: _judge(desk, context),
     }
     return Workers(queue, handlers, threads)
+
+
+def _judge(desk: Desk, context: JobContext) -> dict[str, Any]:
+    """Judge on a leash: a job that is not wanted any more, or over the time of a first try, holds no jail."""
+    leash = Leash()
+    context.on_cancel(leash.cut)
+    with _cut_after(context.limit_s, leash):
+        result = desk.judge_attempt(context.payload, leash)
+    context.took(start_s=leash.start_s, teardown_s=leash.teardown_s)
+    if leash.is_cut and not context.cancelled:
+        raise Overrun
+    return result
+
+
+@contextmanager
+def _cut_after(seconds: float | None, leash: Leash) -> Iterator[None]:
+    if seconds is None:
+        yield
+        return
+    timer = threading.Timer(seconds, leash.cut)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 class _Teller:

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
 
-from appliance import frames
+from appliance import frames, stacks
 from appliance.engine.records import (
     BatchPlace,
     Completion,
@@ -63,6 +63,16 @@ class Engine:
     @property
     def pid(self) -> int:
         return self._child.process.pid
+
+    @property
+    def owes(self) -> bool:
+        """Whether a call waits for the process."""
+        return self._child.owes
+
+    @property
+    def stacks(self) -> Path:
+        """Where the process writes its stacks when it is asked for them."""
+        return self._log.with_suffix(stacks.SUFFIX)
 
     @property
     def alive(self) -> bool:
@@ -200,6 +210,10 @@ class _Child:
     def alive(self) -> bool:
         return self._dead is None
 
+    @property
+    def owes(self) -> bool:
+        return bool(self._pending)
+
     def kill(self) -> None:
         """End the process at once."""
         self.process.kill()
@@ -304,7 +318,7 @@ def _spawn(log: Path) -> subprocess.Popen[bytes]:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,
-            env=child_environment(),
+            env=child_environment() | {stacks.VARIABLE: str(log.with_suffix(stacks.SUFFIX).absolute())},
             # Ctrl-C is for the parent to handle.
             process_group=0,
         )

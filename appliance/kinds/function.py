@@ -38,7 +38,7 @@ from appliance.examination import (
 )
 from appliance.manifest import content_hashes
 from appliance.nouns import Task
-from appliance.sandbox.client import Conversation, JailResult
+from appliance.sandbox.client import JailResult, Peer
 from appliance.sandbox.policy import Policy
 from appliance.tables import Field, check_table
 
@@ -257,7 +257,7 @@ class _Interview:
         self.failed_load: Finding | None = None
         self.broken: Broken | None = None
 
-    def conduct(self, conversation: Conversation, public: Sequence[Case], hidden: Sequence[Case]) -> None:
+    def conduct(self, conversation: Peer, public: Sequence[Case], hidden: Sequence[Case]) -> None:
         dialogue = Dialogue(conversation, self._answer_cap, float(self._task.settings["budgets"]["wall_s"]))
         try:
             with self._timed("quick"):

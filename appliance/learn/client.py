@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, cast
 
-from appliance import errors, frames
+from appliance import errors, frames, stacks
 from appliance.errors import ApplianceError, LearnerError
 from appliance.learn import child
 from appliance.learn.settings import LearnerInfo, LearnerSettings, LoraSettings, StepMetrics
@@ -41,7 +41,7 @@ class Learner:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=sink,
-                env=child.environment(),
+                env=child.environment() | {stacks.VARIABLE: str(self.stacks.absolute())},
                 start_new_session=True,
             )
         try:
@@ -54,6 +54,16 @@ class Learner:
     @property
     def pid(self) -> int:
         return self._process.pid
+
+    @property
+    def owes(self) -> bool:
+        """Whether a call waits for the process."""
+        return self._lock.locked()
+
+    @property
+    def stacks(self) -> Path:
+        """Where the process writes its stacks when it is asked for them."""
+        return self._log.with_suffix(stacks.SUFFIX)
 
     def step(self, samples: Sequence[Sample], planned_tokens: int) -> StepMetrics:
         """Make one update; the loss is divided by `planned_tokens` whatever was really sampled."""

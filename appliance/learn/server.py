@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 
 from safetensors import SafetensorError
 
-from appliance import frames
+from appliance import frames, stacks
 from appliance.errors import ApplianceError
 from appliance.learn.settings import LearnerSettings
 from appliance.learn.worker import Worker
@@ -59,6 +59,7 @@ def serve(requests: BinaryIO, replies: BinaryIO) -> None:
 
 def main() -> None:
     """Keep the reply pipe to ourselves and serve."""
+    stacks.answer(os.environ)
     replies = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     serve(sys.stdin.buffer, replies)

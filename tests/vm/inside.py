@@ -50,6 +50,12 @@ def main() -> None:
         return
     told = json.loads((HERE / "told.json").read_text())
     subprocess.run(["stty", "-F", str(RESULTS), "raw"], check=False)
+    if told["service"]:
+        sys.path.insert(0, str(HERE / "tests/vm"))
+        from service import scenario
+
+        scenario(told["user"])
+        return
     switch_swap_on()
     start_user_manager(told["user"])
     Path("/var/tmp/results").mkdir(mode=0o1777)

