@@ -25,7 +25,7 @@ from appliance.sandbox.channel import Talk
 from appliance.sandbox.ending import JailResult, JailStatus
 from appliance.sandbox.fit import check_policy
 from appliance.sandbox.host import likely_problem
-from appliance.sandbox.image import Image, own_interpreter, prepare
+from appliance.sandbox.image import Image, own_interpreter
 from appliance.sandbox.images import store as images
 from appliance.sandbox.jail import Jail
 from appliance.sandbox.launcher import Launcher
@@ -185,12 +185,10 @@ class Jails:
             return self._host
 
     def _hold_image(self) -> Image:
-        """The image, kept from being collected while we are open."""
+        """The image, found to be what it was, and kept from being collected while we are open."""
         if self._image:
             return self._held.enter_context(images.use(self._paths.images, self._image))
-        image = prepare(self._paths.images, own_interpreter())
-        self._held.enter_context(images.hold(image))
-        return image
+        return self._held.enter_context(images.use_own(self._paths.images, own_interpreter()))
 
     def _fit(self, policy: Policy) -> Host:
         """The host, unless it cannot hold the policy's limits."""

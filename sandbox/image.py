@@ -334,6 +334,9 @@ def measure(root: Path) -> Measure:
             # A file with many names is read once, however many there are.
             known[inode] = _contents_digest(path, found.st_mode)
             size_bytes += found.st_size if stat.S_ISREG(found.st_mode) else 0
+            if found.st_mode & 0o777 == UNREADABLE:
+                # To be read it may have been made readable, which the time of its last change shows.
+                found = path.lstat()
         digest.update(b"%s\0%o\0%s\n" % (os.fsencode(name), found.st_mode, known[inode].encode()))
         stamp.update(_stamp_line(name, found))
     return Measure(f"sha256:{digest.hexdigest()}", stamp.hexdigest(), size_bytes, len(paths))

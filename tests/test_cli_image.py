@@ -79,6 +79,22 @@ def test_verify_answers_for_all_and_for_one_and_gives_7_for_a_change(home: Path,
     assert told(tmp_path, "list")["images"] == []
 
 
+@pytest.mark.parametrize("harm", ["missing", "short"])
+def test_a_damaged_image_is_named_and_gives_7(tmp_path: Path, harm: str) -> None:
+    told(tmp_path, "import", str(archive(tmp_path / "a.tar", "etc/motd")), "--name", "mine")
+    (marker,) = tmp_path.glob("cache/images/*/image.json")
+    marker.unlink() if harm == "missing" else marker.write_text(marker.read_text()[:-20])
+    for arguments in (["verify"], ["verify", "mine"], ["verify", marker.parent.name.replace("-", ":")[:30]]):
+        run = appliance(tmp_path, *arguments)
+        assert run.returncode == 7, run.stderr
+        assert marker.parent.name in run.stdout + run.stderr
+    assert list(json.loads(appliance(tmp_path, "verify", "--json").stdout)["damaged"]) == [marker.parent.name]
+    assert list(told(tmp_path, "list")["damaged"]) == [marker.parent.name]
+    assert "DAMAGED" in appliance(tmp_path, "list").stdout
+    assert told(tmp_path, "gc")["removed"] == [marker.parent.name]
+    assert told(tmp_path, "verify") == {"ok": True, "images": [], "damaged": {}}
+
+
 def test_gc_says_what_it_would_do_and_then_does_it(home: Path, tmp_path: Path) -> None:
     for body in ("one", "two"):
         (tmp_path / body).mkdir()
@@ -113,6 +129,9 @@ def test_the_default_image_has_a_name_and_stays(tmp_path: Path) -> None:
         (["build", "--from", "/etc"], 2, "--name"),
         (["build", "--from", "/etc", "--debian", "bookworm"], 2, "exclude"),
         (["build", "--python", "/absent"], 4, "no Python"),
+        (["build", "--python", "/bin/ls"], 1, "/bin/ls does not run: it ended with 2"),
+        (["build", "--mirror", "http://x"], 2, "--debian"),
+        (["build", "--name", ""], 2, "no name"),
         (["build", "--debian", "bookworm"], 1, "debootstrap"),
         (["verify", "smal"], 4, "small:1"),
         (["verify", "\x1b[31m"], 4, "no image"),

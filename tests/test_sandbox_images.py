@@ -10,6 +10,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import tarfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -19,14 +20,16 @@ import pytest
 from jail_helpers import programs, tar
 
 from appliance.errors import ApplianceError, IntegrityError, NotFoundError, SandboxError, UsageError
+from appliance.paths import Paths
 from appliance.sandbox import nsjail
+from appliance.sandbox.client import Jails
 from appliance.sandbox.host import fatal_problem
 from appliance.sandbox.image import MARKER, Image, host_key, interpreter_at, measure, own_interpreter, prepare
 from appliance.sandbox.images import archive, foreign
 from appliance.sandbox.images import store as images
 from appliance.sandbox.images.unpack import Caps, Meter, Tree
 from appliance.sandbox.launcher import Launcher
-from appliance.sandbox.policy import Limits
+from appliance.sandbox.policy import Limits, Policy
 from appliance.sandbox.uids import Identities
 
 needs_jails = pytest.mark.skipif(fatal_problem() is not None, reason=f"no jails here: {fatal_problem()}")
@@ -454,6 +457,34 @@ def test_b22_a_changed_image_is_refused_at_use_and_collected(
     assert images.collect(own_store).images == (image.digest,)
     with pytest.raises(NotFoundError):
         images.find(own_store, "oci")
+
+
+@pytest.mark.parametrize("warm", [False, True])
+def test_a_changed_default_image_is_refused_before_a_jail_starts(tmp_path: Path, warm: bool) -> None:
+    paths = Paths(tmp_path / "data", tmp_path / "cache")
+    with Jails(paths, warm=warm) as jails:
+        jails.prepare_host()
+    (hosts,) = paths.images.glob("*/root/etc/hosts")
+    found = hosts.stat()
+    hosts.write_text(hosts.read_text().replace("localhost", "localHOST"))
+    os.utime(hosts, ns=(found.st_atime_ns, found.st_mtime_ns))
+    with (
+        Jails(paths, warm=warm) as jails,
+        pytest.raises(IntegrityError, match="default is not what") as caught,
+    ):
+        jails.run(["true"], Policy())
+    assert "image gc" in caught.value.remedy
+    assert len(images.collect(paths.images).images) == 1
+    with Jails(paths, warm=warm) as jails:
+        jails.prepare_host()
+
+
+def test_a_size_beyond_every_file_is_damage(tmp_path: Path) -> None:
+    header = tarfile.TarInfo("huge")
+    header.size = 1 << 61
+    (tmp_path / "huge.tar").write_bytes(header.tobuf(tarfile.GNU_FORMAT) + bytes(1024))
+    with pytest.raises(SandboxError, match="ends inside a file"):
+        foreign.from_archive(tmp_path / "images", tmp_path / "huge.tar")
 
 
 def test_a_moved_store_is_read_once_and_trusted_again(own_store: Path) -> None:

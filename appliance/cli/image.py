@@ -30,11 +30,16 @@ def command() -> None:
 @click.option("--python", type=_path, help="This interpreter or virtual environment, with its packages.")
 @click.option("--from", "folder", type=_path, help="A copy of this folder as the whole root.")
 @click.option("--debian", "suite", help="A minimal Debian of this suite, by debootstrap; needs root.")
-@click.option("--mirror", default="", help="Where debootstrap fetches from.")
+@click.option("--mirror", help="Where debootstrap fetches from.")
 @click.option("--name", help="The image's name; default: default, or debian-SUITE.")
 @_json
 def build(
-    python: Path | None, folder: Path | None, suite: str | None, mirror: str, name: str | None, as_json: bool
+    python: Path | None,
+    folder: Path | None,
+    suite: str | None,
+    mirror: str | None,
+    name: str | None,
+    as_json: bool,
 ) -> None:
     """Make an image: of this machine's programs and a Python, of a folder, or of a fresh Debian.
 
@@ -45,13 +50,17 @@ def build(
 
     if len([given for given in (python, folder, suite) if given is not None]) > 1:
         raise UsageError("--python, --from and --debian exclude each other", remedy="give one of them")
+    if mirror is not None and (suite is None or not mirror):
+        raise UsageError(
+            "--mirror is empty, or without --debian", remedy="give the address, and --debian SUITE"
+        )
     if folder is not None:
         _finish(from_folder(_images(_required(name)), folder), _required(name), as_json)
     elif suite is not None:
-        name = name or f"debian-{suite}"
-        _finish(from_debian(_images(name), suite, mirror), name, as_json)
+        name = f"debian-{suite}" if name is None else name
+        _finish(from_debian(_images(name), suite, mirror or ""), name, as_json)
     else:
-        name = name or DEFAULT_NAME
+        name = DEFAULT_NAME if name is None else name
         _finish(_host(_images(name), python), name, as_json)
 
 
@@ -73,16 +82,17 @@ def import_(file: Path, name: str, as_json: bool) -> None:
 @_json
 def list_images(as_json: bool) -> None:
     """List the images with their names, digests, sources and sizes."""
-    from appliance.sandbox.images.store import listing
+    from appliance.sandbox.images.store import damaged, listing
 
-    rows = [_row(stored) for stored in listing(_images())]
+    rows, broken = [_row(stored) for stored in listing(_images())], damaged(_images())
     if as_json:
-        click.echo(json.dumps({"images": rows}))
+        click.echo(json.dumps({"images": rows, "damaged": broken}))
         return
     for row in rows:
         label = ",".join(row["names"]) or "-"
         size = f"{row['size_bytes'] / 2**20:.1f} MiB"
         click.echo(f"{label:<24} {row['digest'][:19]} {size:>12}  {clean_line(row['source'], 80)}")
+    _tell_damaged(broken)
     click.echo(f"{len(rows)} image{'' if len(rows) == 1 else 's'}")
 
 
@@ -91,20 +101,25 @@ def list_images(as_json: bool) -> None:
 @_json
 @click.pass_context
 def verify(context: click.Context, reference: str | None, as_json: bool) -> None:
-    """Read an image (a name, a digest or its beginning), or all, and compare with its digest; 7 when it differs."""
-    from appliance.sandbox.images.store import digest_seen, find_stored, listing
+    """Read an image (a name, a digest or its beginning), or all, and compare with its digest.
+
+    The exit code is 7 when one differs, or can no longer be told to be an image.
+    """
+    from appliance.sandbox.images.store import damaged, digest_seen, find_stored, listing
 
     images = _images()
     chosen = [find_stored(images, reference)] if reference else listing(images)
     rows = [{**_row(stored), "seen": digest_seen(stored)} for stored in chosen]
     for row in rows:
         row["ok"] = row["seen"] == row["digest"]
-    good = all(row["ok"] for row in rows)
+    broken = {} if reference else damaged(images)
+    good = all(row["ok"] for row in rows) and not broken
     if as_json:
-        click.echo(json.dumps({"ok": good, "images": rows}))
+        click.echo(json.dumps({"ok": good, "images": rows, "damaged": broken}))
     for row in [] if as_json else rows:
         verdict = "ok" if row["ok"] else f"CHANGED, now {row['seen']}"
         click.echo(f"{','.join(row['names']) or '-':<24} {row['digest']} {verdict}")
+    _tell_damaged({} if as_json else broken)
     if not good:
         context.exit(IntegrityError.exit_code)
 
@@ -125,6 +140,11 @@ def gc(dry_run: bool, as_json: bool) -> None:
     for label in found.in_use:
         click.echo(f"in use {clean_line(label)}")
     click.echo(f"{len(found.images)} {'to remove' if dry_run else 'removed'}, {len(found.in_use)} in use")
+
+
+def _tell_damaged(broken: dict[str, str]) -> None:
+    for folder, why in broken.items():
+        click.echo(f"{'-':<24} {clean_line(folder, 80)} DAMAGED: {clean_line(why, 200)}")
 
 
 def _images(name: str | None = None) -> Path:

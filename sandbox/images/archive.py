@@ -127,8 +127,10 @@ def _index(file: IO[bytes], caps: Caps) -> dict[str, Blob]:
     end = os.fstat(file.fileno()).st_size
 
     def skip(size: int) -> None:
-        if file.seek(size, os.SEEK_CUR) > end:
+        # A size may be more than any file can have, and no place to seek to.
+        if size > end - file.tell():
             raise damaged("it ends inside a file")
+        file.seek(size, os.SEEK_CUR)
 
     for member in members(file.read, skip):
         name = posixpath.normpath(member.name)

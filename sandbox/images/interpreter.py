@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from appliance.clean import clean_line
 from appliance.errors import NotFoundError, SandboxError
 
 COVERED = ("/proc", "/tmp", "/work", "/job", "/dev", "/usr/bin", "/usr/lib", "/.jail")
@@ -91,9 +92,24 @@ def _ask(program: Path) -> dict[str, Any]:
         answer: dict[str, Any] = json.loads(said.stdout)
     except (OSError, ValueError, subprocess.SubprocessError) as error:
         raise SandboxError(
-            f"Python at {program} does not run: {error}", remedy="give a CPython 3 that runs on this machine"
+            f"Python at {program} does not run: {_why(error)}",
+            remedy="give a CPython 3 that runs on this machine",
         ) from error
     return answer
+
+
+def _why(error: Exception) -> str:
+    """In one line, and without the program that was to be run."""
+    if isinstance(error, subprocess.CalledProcessError):
+        said = clean_line(error.stderr.decode(errors="replace").strip().rpartition("\n")[2], 200)
+        return (
+            f"it ended with {error.returncode}, and said: {said}"
+            if said
+            else f"it ended with {error.returncode}"
+        )
+    if isinstance(error, subprocess.TimeoutExpired):
+        return f"no answer within {ANSWER_S:g} s"
+    return "it does not answer as a Python does" if isinstance(error, ValueError) else str(error)
 
 
 def _located(base: str, short: str, platlibdir: str, stdlib: str) -> tuple[Path, Path]:

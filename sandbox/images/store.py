@@ -23,9 +23,11 @@ from appliance.sandbox.image import (
     PARTIAL,
     About,
     Image,
+    Interpreter,
     host_key,
     measure,
     own_interpreter,
+    prepare,
     read_marker,
     stamp_of,
     write_marker,
@@ -86,7 +88,7 @@ def names(images: Path) -> dict[str, str]:
 def listing(images: Path) -> list[Stored]:
     """Every complete image whose marker can be read, named ones first."""
     meant, found = names(images), []
-    for folder in _folders(images):
+    for folder in _complete(images):
         try:
             image, about = read_marker(folder)
         except (OSError, IntegrityError):
@@ -94,6 +96,21 @@ def listing(images: Path) -> list[Stored]:
         mine = tuple(name for name, digest in meant.items() if digest == image.digest)
         found.append(Stored(image, about, mine))
     return sorted(found, key=lambda stored: (not stored.names, stored.names, stored.image.key))
+
+
+def damaged(images: Path) -> dict[str, str]:
+    """Folders that once were images and have no marker that can be read, by name, each with what is wrong."""
+    found = {}
+    for folder in _complete(images):
+        try:
+            read_marker(folder)
+        except FileNotFoundError:
+            found[folder.name] = f"its {MARKER} is missing"
+        except OSError as error:
+            found[folder.name] = f"its {MARKER}: {error.strerror}"
+        except IntegrityError as error:
+            found[folder.name] = error.message
+    return found
 
 
 def find(images: Path, reference: str) -> Image:
@@ -116,6 +133,11 @@ def find_stored(images: Path, reference: str) -> Stored:
             f"{reference} is the beginning of {len(found)} digests",
             remedy=f"one of: {', '.join(sorted(found))}",
         )
+    # A digest names the folder of an image; that of the host's own goes by another name, and cannot be told.
+    broken = damaged(images) if not found and wanted else {}
+    for folder, why in broken.items():
+        if folder.replace("-", ":", 1).startswith(wanted) or reference in meant:
+            raise IntegrityError(f"the image {reference} is damaged: {folder}: {why}", remedy=_MAKE_AGAIN)
     if not found:
         raise NotFoundError(f"no image {reference!r}", remedy=_nearest(reference, there))
     return next(iter(found.values()))
@@ -160,7 +182,20 @@ def use(images: Path, reference: str) -> Iterator[Image]:
 
     Its files are only read again when their times or inodes are not those at which they were last read.
     """
-    stored = find_stored(images, reference)
+    with _checked(find_stored(images, reference)) as image:
+        yield image
+
+
+@contextmanager
+def use_own(images: Path, interpreter: Interpreter) -> Iterator[Image]:
+    """The same for the image that jails get without asking, which is made when there is none."""
+    folder = Path(prepare(images, interpreter).root).parent
+    with _checked(Stored(*read_marker(folder), ("default",))) as image:
+        yield image
+
+
+@contextmanager
+def _checked(stored: Stored) -> Iterator[Image]:
     with hold(stored.image):
         if _is_changed(stored):
             raise _changed(stored)
@@ -253,8 +288,9 @@ def _remove(folder: Path, *, dry_run: bool) -> bool:
     return True
 
 
-def _folders(images: Path) -> list[Path]:
-    """Where complete images are."""
+def _complete(images: Path) -> list[Path]:
+    """Folders that have the name of a complete image; what is being made or removed has another."""
     if not images.is_dir():
         return []
-    return [path for path in sorted(images.iterdir()) if path.suffix != PARTIAL and (path / MARKER).is_file()]
+    there = [path for path in sorted(images.iterdir()) if path.name != NAMES and path.suffix != PARTIAL]
+    return [path for path in there if path.is_dir() and not path.is_symlink()]

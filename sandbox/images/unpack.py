@@ -1,7 +1,8 @@
 """Putting layers into a folder, whoever made them.
 
 Nothing is resolved by the kernel but single names: every entry's folder is reached from the root's descriptor, one
-component at a time, without following links, so that no entry can lead out, whatever an earlier one left there. What
+component at a time. Links on the way are followed by us, as if this root were the only one (`bin -> usr/bin` and then
+`bin/tool` is ordinary), so that no entry can lead out, whatever an earlier one left there. What
 an archive brings is brought down to what a jail can use: folders, regular files and links; no devices, no owners, no
 set-id bits, no extended attributes, every file readable by all. All of it is counted against caps as it arrives.
 """
@@ -31,6 +32,8 @@ WHITEOUT, OPAQUE, AUFS = ".wh.", ".wh..wh..opq", ".wh..wh."
 MAX_PATH_BYTES = 2048
 """Below the root, so that the whole path still fits what the kernel takes."""
 MAX_TARGET_BYTES = 4095
+MAX_LINKS, MAX_STEPS = 40, 4096
+"""Links on the way to one entry, as the kernel counts them, and names that they may add up to."""
 MAX_NAME_BYTES = 255
 MAX_NOTES = 100
 MAX_WINDOW_BYTES = 128 << 20
@@ -227,6 +230,39 @@ class Tree:
         finally:
             os.close(fd)
 
+    def resolve(self, parts: Parts, depth: int) -> Parts:
+        """Where a folder's path leads when every link in it begins at this root and none leads above it.
+
+        What is not there is as it is named. SandboxError for too many links, too deep a place, or a file on the way.
+        """
+        waiting, links = list(reversed(parts)), 0
+        found: list[str] = []
+        while waiting:
+            part = waiting.pop()
+            if part == "..":
+                del found[-1:]
+                continue
+            target = self._target((*found, part))
+            if target is None:
+                found.append(part)
+                continue
+            links += 1
+            if target.startswith("/"):
+                found = []
+            waiting += [step for step in reversed(target.split("/")) if step not in ("", ".")]
+            if links > MAX_LINKS or len(waiting) + len(found) > MAX_STEPS:
+                raise damaged(f"the name {'/'.join(parts)[:80]!r} leads through too many links")
+        if len(found) > depth or len(os.fsencode("/".join(found))) > MAX_PATH_BYTES:
+            raise damaged(f"the name {'/'.join(parts)[:80]!r} leads too deep")
+        return tuple(found)
+
+    def _target(self, parts: Parts) -> str | None:
+        """Of a link, whose folder has no link in its path; None for everything else."""
+        if not stat.S_ISLNK(self.kind(parts)):
+            return None
+        with self.folder(parts[:-1]) as fd:
+            return os.readlink(parts[-1], dir_fd=fd)
+
     def kind(self, parts: Parts) -> int:
         """The type bits of what is there; 0 for nothing."""
         try:
@@ -251,8 +287,16 @@ class Tree:
             else:
                 os.unlink(parts[-1], dir_fd=fd)
 
-    def put(self, parts: Parts, member: Member, depth: int) -> None:
-        """Make what `member` is, in place of what was there. A folder that is there stays."""
+    def put(self, parts: Parts, member: Member, depth: int) -> Parts:
+        """Make what `member` is, in place of what was there, and return where. A folder that is there stays.
+
+        Links on the way are followed, as `tar` and container tools do, but within this root alone.
+        """
+        parts = (*self.resolve(parts[:-1], depth - 1), parts[-1])
+        self._put(parts, member, depth)
+        return parts
+
+    def _put(self, parts: Parts, member: Member, depth: int) -> None:
         if member.kind is Kind.folder:
             if not stat.S_ISDIR(self.kind(parts)):
                 self.remove(parts)
@@ -260,6 +304,7 @@ class Tree:
                 return
         # Looked at first: the name may be that of its own target.
         source = split(member.target, depth) if member.kind is Kind.hard_link else ()
+        source = (*self.resolve(source[:-1], depth - 1), source[-1]) if source else ()
         if source == parts:
             return
         self.remove(parts)
@@ -334,8 +379,8 @@ def _put(
     same = folded.setdefault(tuple(part.casefold() for part in parts), parts)
     if same != parts:
         meter.note(f"differs only in case: {member.name!r} and {'/'.join(same)!r}")
-    tree.put(parts, member, meter.caps.depth)
-    made.update(parts[:length] for length in range(1, len(parts) + 1))
+    for path in (parts, tree.put(parts, member, meter.caps.depth)):
+        made.update(path[:length] for length in range(1, len(path) + 1))
 
 
 def _white_out(tree: Tree, parts: Parts, member: Member, made: set[Parts]) -> None:
