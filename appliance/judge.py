@@ -17,7 +17,6 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from threading import Lock
 from types import ModuleType
 from typing import Any
 
@@ -46,8 +45,6 @@ class Judge:
 
     def __init__(self, yard: Yard, clock: Callable[[], float] = time.monotonic) -> None:
         self._yard = yard
-        self._auditing = Lock()
-        """One at a time: the end of one audited jail ends the trace of every other."""
         self._clock = clock
 
     def judge(
@@ -90,7 +87,7 @@ class Judge:
             return replace(
                 verdict, audit=audits.failed("a jailer's jails cannot be audited in a conversation")
             )
-        with self._auditing, watch(jails) as watched:
+        with watch(jails) as watched:
             examination = self._examine(kind, task, artefacts, watched, seed)
             finding = examination.finding
             if finding and finding.status == "infra":

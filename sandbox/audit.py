@@ -209,7 +209,8 @@ class Tracer:
         self._note_end(tid, task, os.waitstatus_to_exitcode(status))
 
     def _note_end(self, tid: int, task: Task, code: int) -> None:
-        if task.watched and tid == task.process:
+        # What never became a program looked for one along PATH.
+        if task.watched and task.program and tid == task.process:
             self._report.note("exit", pid=tid, program=task.program, status=code)
 
     def _observe(self, tid: int, task: Task) -> None:

@@ -232,10 +232,10 @@ def describe(report: AuditReport) -> str:
     lines.append(f"opened     {len(report.opened)} different files (--json names them)")
     if report.untraced:
         lines.append(f"untraced   {report.untraced} processes evaded the audit")
-    if report.dropped or not report.complete:
-        lines.append(
-            f"missing    {report.dropped} records{'' if report.complete else ' and more: it was cut short'}"
-        )
+    if report.dropped:
+        lines.append(f"missing    {report.dropped} records beyond the first of their kind")
+    if not report.complete:
+        lines.append("missing    what came after the audit was cut short")
     return "\n".join([*lines, *(f"trouble    {line}" for line in report.trouble.splitlines())])
 
 

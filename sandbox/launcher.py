@@ -11,6 +11,7 @@ import json
 import os
 import shutil
 import socket
+import stat
 import subprocess
 import sys
 import tempfile
@@ -92,6 +93,8 @@ class Launcher:
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2 * MESSAGE_BYTES)
         private = os.geteuid() == 0 and has_capabilities(CAP_SYS_ADMIN)
         self._folder = "" if private else _shared_folder()
+        if not private:
+            claim_scratch()
         script = Path(__file__).with_name("spawner.py")
         options = ["-I", "-S", "-X", "utf8", str(script), str(theirs.fileno())]
         mode = "private" if private else "shared"
@@ -128,6 +131,24 @@ def _shared_folder() -> str:
     folder = tempfile.mkdtemp(prefix=f"{FOLDER}-{os.getpid()}-{birth(os.getpid())}-")
     Path(folder).chmod(0o711)
     return folder
+
+
+def claim_scratch(parent: str = "/tmp") -> None:
+    """Make the folders that nsjail builds a jail's root in, before somebody else takes their names.
+
+    Their names are nsjail's choice. They are empty, and stay: a jail of another process may be using them. Where a user
+    has a runtime folder nsjail uses that. SandboxError when the names are taken.
+    """
+    for name in ("root", "tmp"):
+        folder = Path(parent, f"nsjail.{os.getuid()}.{name}")
+        with contextlib.suppress(FileExistsError):
+            folder.mkdir(0o700)
+        found = folder.lstat()
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+            raise SandboxError(
+                f"{folder} belongs to uid {found.st_uid}, and jails would be built in it",
+                remedy="have it removed by its owner or by root",
+            )
 
 
 def _greeting(control: socket.socket) -> Stage:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from appliance.errors import SandboxError
 from appliance.sandbox.image import Image
-from appliance.sandbox.policy import Limits
+from appliance.sandbox.policy import MAX_OPEN_FILES, Limits, open_files
 from appliance.sandbox.seccomp import policy_text
 
 KNOWN_HASHES: dict[str, str] = {
@@ -112,7 +112,9 @@ def zygote_arguments(
         *_repeated("--cap", ["CAP_SETUID", "CAP_SETGID"] if reserved else []),
         *("--cwd", "/", "--time_limit", "0", "--proc_rw", "--env", "LANG=C.UTF-8"),
         *_visible(image, jobs),
-        *_repeated_pairs({**dict.fromkeys(unlimited, "hard"), "nofile": "4096", **_FIXED_RLIMITS}),
+        *_repeated_pairs(
+            {**dict.fromkeys(unlimited, "hard"), "nofile": str(open_files(4096)), **_FIXED_RLIMITS}
+        ),
         *("--seccomp_string", policy_text(platform.machine(), building=True)),
         *("--pass_fd", str(CONTROL_FD)),
         "--",
@@ -152,7 +154,7 @@ def _rlimits(limits: Limits, enforced: bool) -> list[str]:
         # A backstop behind the limit on the tree; the kernel counts whole seconds.
         "cpu": str(math.ceil(limits.cpu_s) + (1 if enforced else 0)),
         "fsize": str(limits.disk_mb),
-        "nofile": "1024",
+        "nofile": str(open_files(MAX_OPEN_FILES)),
         "nproc": processes,
         **_FIXED_RLIMITS,
     }

@@ -11,11 +11,10 @@ from appliance.errors import UsageError
 from appliance.sandbox.image import Image
 from appliance.sandbox.job import MAX_BYTES, check_files
 from appliance.sandbox.nsjail import CHANNEL_READ_FD, CHANNEL_WRITE_FD, WORK
-from appliance.sandbox.policy import CHANNEL_VARIABLE, Limits, Policy
+from appliance.sandbox.policy import CHANNEL_VARIABLE, MAX_OPEN_FILES, Limits, Policy, open_files
 
 MAX_COMMAND_BYTES = 96 * 1024
 SEED_BYTES = 32
-MAX_OPEN_FILES = 1024
 ENVIRONMENT = {
     "HOME": WORK,
     "LANG": "C.UTF-8",
@@ -85,6 +84,6 @@ def process_limits(limits: Limits, enforced: bool) -> dict[str, int]:
         # A backstop behind the limit on the tree; the kernel counts whole seconds.
         "cpu": math.ceil(limits.cpu_s) + (1 if enforced else 0),
         "fsize": limits.disk_mb << 20,
-        "nofile": MAX_OPEN_FILES,
+        "nofile": open_files(MAX_OPEN_FILES),
     }
     return table if enforced else {**table, "as": limits.memory_mb << 20, "nproc": limits.pids + 2}

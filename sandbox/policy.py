@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
@@ -27,6 +28,8 @@ _BOUNDS: dict[str, tuple[float, float]] = {
     "cpus": (0, 4096),
 }
 SMALLEST_CPUS = 0.01
+MAX_OPEN_FILES = 1024
+"""Of one process."""
 REDUCED_MEMORY_MB = 32
 """The least where memory is limited by address space, which holds the interpreter of the jail's init too."""
 _CPUSET = re.compile(r"[0-9]{1,5}(-[0-9]{1,5})?(,[0-9]{1,5}(-[0-9]{1,5})?)*")
@@ -114,6 +117,12 @@ def online() -> str:
         return Path(_ONLINE).read_text().strip()
     except OSError:
         return f"0-{(os.cpu_count() or 1) - 1}"
+
+
+def open_files(most: int) -> int:
+    """How many files a process of a jail may have open: no more than this process could allow itself."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    return most if hard == resource.RLIM_INFINITY else min(most, hard)
 
 
 def bounds(name: str) -> tuple[float, float]:

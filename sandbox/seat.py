@@ -61,13 +61,12 @@ class Seat:
         self._path = path
         with contextlib.ExitStack() as stack:
             try:
-                path.parent.mkdir(parents=True, exist_ok=True)
                 lock = _take_lock(path.with_name(f"{path.name}.lock"))
                 stack.callback(os.close, lock)
                 _clear(path)
                 self.listener = _listen(path)
             except OSError as error:
-                remedy = "give a --socket in a folder that you may write to"
+                remedy = "give a --socket in a folder that is there and that you may write to"
                 raise SandboxError(f"cannot listen at {path}: {error}", remedy=remedy) from error
             self._group = path.stat().st_gid
             self._stack = stack.pop_all()

@@ -12,7 +12,7 @@ gone, every jail is killed, its leaf removed, and the process ends.
 """
 
 # pathlib costs more to import than all the rest.
-# ruff: noqa: PTH208, PTH101, PTH102, PTH103, PTH106, PTH123
+# ruff: noqa: PTH208, PTH101, PTH102, PTH103, PTH106, PTH116, PTH123
 
 from __future__ import annotations
 
@@ -109,6 +109,14 @@ def refuse(fds: list[int], reason: bytes) -> None:
         os.write(line, str(255 << 8).encode())
     for fd in fds:
         os.close(fd)
+
+
+def is_tracer(pid: int) -> bool:
+    """Whether a child is of our own process namespace, as a tracer is and no process of a jail."""
+    try:
+        return os.path.samestat(os.stat(f"/proc/{pid}/ns/pid"), os.stat("/proc/self/ns/pid"))
+    except OSError:
+        return False
 
 
 def family(folders: list[str]) -> list[str]:
@@ -225,11 +233,15 @@ class Spawner:
                 self._bury(child, status)
 
     def kill_strays(self) -> None:
-        """What a nsjail left that was killed before its jail was to die with it has become our child."""
+        """What a nsjail left that was killed before its jail was to die with it has become our child.
+
+        So has, for a moment, the tracer of an audited nsjail, which ends by itself with the last that it follows.
+        """
         with open("/proc/thread-self/children") as file:
             strays = {int(word) for word in file.read().split()} - self._children.keys()
         for pid in strays:
-            os.kill(pid, signal.SIGKILL)
+            if not is_tracer(pid):
+                os.kill(pid, signal.SIGKILL)
 
     def _bury(self, child: Child, status: int) -> None:
         with contextlib.suppress(OSError):

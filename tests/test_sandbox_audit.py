@@ -106,7 +106,7 @@ def test_a_report_that_was_cut_short_is_read_as_far_as_it_goes() -> None:
         "denied     mount EPERM x4",
         "opened     0 different files (--json names them)",
         "untraced   1 processes evaded the audit",
-        "missing    0 records and more: it was cut short",
+        "missing    what came after the audit was cut short",
         "trouble    Traceback (most recent",
     ]
     assert json.loads(json.dumps(report.to_json()))["denied"] == [

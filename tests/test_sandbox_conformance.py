@@ -350,6 +350,18 @@ def test_an_audit_says_what_a_command_did(jails: Any) -> None:
         jails.audit([], QUICK)
 
 
+def test_audits_at_the_same_time_leave_each_other_alone(jails: Any) -> None:
+    def one(number: int) -> Any:
+        return jails.audit(["sh", "-c", f"for n in 1 2 3; do no-such-program; done; cat /job/n; exit {number}"], QUICK,
+                           files={"n": b"%d" % number})  # fmt: skip
+
+    with ThreadPoolExecutor(4) as crowd:
+        for number, (result, report) in enumerate(crowd.map(one, range(12))):
+            assert result.stdout == b"%d" % number
+            assert report.complete, report.trouble
+            assert all(item.program for item in report.ended)
+
+
 def test_an_audit_and_other_jails_leave_each_other_alone(jails: Any) -> None:
     with ThreadPoolExecutor(2) as pool:
         audited = pool.submit(jails.audit, ["sh", "-c", "sleep 1; echo whole"], QUICK)

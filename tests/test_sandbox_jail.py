@@ -17,6 +17,7 @@ from jail_helpers import ROOT, came, descriptors, echo, leaves_of, mark, sleeper
 
 from appliance.errors import SandboxError
 from appliance.paths import Paths
+from appliance.sandbox import launcher
 from appliance.sandbox.cgroups import PREFIX, nursery
 from appliance.sandbox.client import Jails, JailStatus
 from appliance.sandbox.host import fatal_problem
@@ -360,6 +361,34 @@ def test_without_a_launcher_there_is_an_error_with_a_remedy(home: Paths) -> None
     assert caught.value.remedy
 
 
+def test_names_that_nsjail_builds_in_are_ours_or_refused(tmp_path: Path) -> None:
+    launcher.claim_scratch(str(tmp_path))
+    launcher.claim_scratch(str(tmp_path))
+    assert [path.stat().st_mode & 0o777 for path in tmp_path.iterdir()] == [0o700, 0o700]
+    root = tmp_path / f"nsjail.{os.getuid()}.root"
+    root.rmdir()
+    root.symlink_to("/etc")
+    with pytest.raises(SandboxError, match=r"nsjail\.[0-9]+\.root belongs to uid"):
+        launcher.claim_scratch(str(tmp_path))
+
+
+@pytest.mark.parametrize("most", [20, 40])
+def test_few_open_files_are_enough_for_a_jail(tmp_path: Path, most: int) -> None:
+    source = f"""
+import resource, sys
+from pathlib import Path
+from appliance.paths import Paths
+from appliance.sandbox.client import Jails
+from appliance.sandbox.policy import Policy
+resource.setrlimit(resource.RLIMIT_NOFILE, ({most}, {most}))
+with Jails(Paths(Path(sys.argv[1]), Path(sys.argv[1]))) as jails:
+    result = jails.run(["sh", "-c", "ulimit -n"], Policy())
+    print(result.status, result.stdout.decode(), result.detail)
+"""
+    run = subprocess.run([sys.executable, "-c", source, tmp_path], cwd=ROOT, capture_output=True, text=True)
+    assert run.stdout.split() == ["ok", str(most)], run.stderr
+
+
 def test_an_ordinary_user_gets_jails_too() -> None:
     """As a uid without privileges, with the system's Python: what a workstation without root does."""
     system = Path("/usr/bin/python3")
@@ -394,7 +423,8 @@ with Jails(Paths(Path(sys.argv[1]), Path(sys.argv[1]))) as jails:
             text=True,
         )
         assert os.listdir(home) == ["images"] or run.returncode != 0  # noqa: PTH208
-    # nsjail's own, where a user has no runtime folder.
+    # nsjail's own, where a user has no runtime folder: nobody else can have taken them.
+    assert all(left.stat().st_uid == uid for left in Path("/tmp").glob(f"nsjail.{uid}.*"))
     for left in Path("/tmp").glob(f"nsjail.{uid}.*"):
         left.rmdir()
     if "ModuleNotFoundError" in run.stderr or "SyntaxError" in run.stderr:

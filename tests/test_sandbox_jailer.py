@@ -255,6 +255,10 @@ def test_strangers_are_refused_by_the_file_and_by_the_jailer(home: Path) -> None
 
 
 def test_who_is_admitted(tmp_path: Path) -> None:
+    with pytest.raises(SandboxError, match="cannot listen") as caught:
+        Seat(tmp_path / "absent/s")
+    assert "is there" in caught.value.remedy
+    assert not (tmp_path / "absent").exists()
     seat = Seat(tmp_path / "s")
     group = (tmp_path / "s").stat().st_gid
     for uid, groups, admitted in [

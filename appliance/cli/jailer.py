@@ -54,4 +54,8 @@ def command(
 
     paths = from_environment(os.environ)
     bounds = Bounds(max_jails, max_sessions, memory_mb, grace)
-    serve(paths, path or default_path(os.environ), bounds, warm=warm)
+    if path is None:
+        path = default_path(os.environ)
+        # Its place is ours to make; one that was given and is not there may be a mistake.
+        path.parent.mkdir(parents=True, exist_ok=True)
+    serve(paths, path, bounds, warm=warm)

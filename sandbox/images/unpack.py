@@ -24,24 +24,18 @@ from types import TracebackType
 from typing import Any, Protocol
 
 from appliance.errors import SandboxError
+from appliance.sandbox.images.links import MAX_PATH_BYTES, Parts, resolved
 from appliance.sandbox.images.tar import CHUNK, Kind, Member, damaged
 
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 OTHERS = (b"BZh", b"\xfd7zX")
 WHITEOUT, OPAQUE, AUFS = ".wh.", ".wh..wh..opq", ".wh..wh."
-MAX_PATH_BYTES = 2048
-"""Below the root, so that the whole path still fits what the kernel takes."""
 MAX_TARGET_BYTES = 4095
-MAX_LINKS, MAX_STEPS = 40, 4096
-"""Links on the way to one entry, as the kernel counts them, and names that they may add up to."""
 MAX_NAME_BYTES = 255
 MAX_NOTES = 100
 MAX_WINDOW_BYTES = 128 << 20
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-
-Parts = tuple[str, ...]
-"""A path below the root, without empty components, `.` or `..`."""
 
 
 class Readable(Protocol):
@@ -231,30 +225,8 @@ class Tree:
             os.close(fd)
 
     def resolve(self, parts: Parts, depth: int) -> Parts:
-        """Where a folder's path leads when every link in it begins at this root and none leads above it.
-
-        What is not there is as it is named. SandboxError for too many links, too deep a place, or a file on the way.
-        """
-        waiting, links = list(reversed(parts)), 0
-        found: list[str] = []
-        while waiting:
-            part = waiting.pop()
-            if part == "..":
-                del found[-1:]
-                continue
-            target = self._target((*found, part))
-            if target is None:
-                found.append(part)
-                continue
-            links += 1
-            if target.startswith("/"):
-                found = []
-            waiting += [step for step in reversed(target.split("/")) if step not in ("", ".")]
-            if links > MAX_LINKS or len(waiting) + len(found) > MAX_STEPS:
-                raise damaged(f"the name {'/'.join(parts)[:80]!r} leads through too many links")
-        if len(found) > depth or len(os.fsencode("/".join(found))) > MAX_PATH_BYTES:
-            raise damaged(f"the name {'/'.join(parts)[:80]!r} leads too deep")
-        return tuple(found)
+        """Where a folder's path leads within this root; SandboxError as for `resolved`."""
+        return resolved(parts, depth, self._target)
 
     def _target(self, parts: Parts) -> str | None:
         """Of a link, whose folder has no link in its path; None for everything else."""
