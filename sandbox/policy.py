@@ -33,6 +33,7 @@ MAX_OPEN_FILES = 1024
 REDUCED_MEMORY_MB = 32
 """The least where memory is limited by address space, which holds the interpreter of the jail's init too."""
 _CPUSET = re.compile(r"[0-9]{1,5}(-[0-9]{1,5})?(,[0-9]{1,5}(-[0-9]{1,5})?)*")
+_NAMED = "name it with letters, digits and underscores, a letter first"
 _ONLINE = "/sys/devices/system/cpu/online"
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -85,7 +86,7 @@ class Policy:
         for name, value in self.env:
             _check_variable(name, value)
         if len({name for name, _ in self.env}) < len(self.env):
-            raise UsageError("an environment variable is given twice")
+            raise UsageError("an environment variable is given twice", remedy="give each once")
 
 
 def processors(cpuset: str, what: str) -> set[int]:
@@ -147,10 +148,10 @@ def _check_bound(name: str, value: object, default: object) -> None:
 
 def _check_variable(name: str, value: str) -> None:
     if not isinstance(name, str) or not isinstance(value, str):
-        raise UsageError(f"environment variable {name!r} = {value!r} is no text")
+        raise UsageError(f"environment variable {name!r} = {value!r} is no text", remedy=_NAMED)
     if not _VARIABLE.fullmatch(name):
-        raise UsageError(f"environment variable {name!r} has no usable name")
+        raise UsageError(f"environment variable {name!r} has no usable name", remedy=_NAMED)
     if name == CHANNEL_VARIABLE:
-        raise UsageError(f"environment variable {name} is set by the sandbox")
+        raise UsageError(f"environment variable {name} is set by the sandbox", remedy="leave it out")
     if "\0" in value:
-        raise UsageError(f"environment variable {name} holds a NUL character")
+        raise UsageError(f"environment variable {name} holds a NUL character", remedy="leave it out")

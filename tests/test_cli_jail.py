@@ -25,12 +25,13 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("home")
 
 
-def appliance(home: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+def appliance(home: Path, *arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     environment = {"APPLIANCE_HOME": str(home), "PATH": "/usr/bin:/bin"}
     return subprocess.run(
         [sys.executable, "-m", "appliance", "jail", "run", *arguments],
         cwd=ROOT,
         env=environment,
+        input=stdin,
         capture_output=True,
     )
 
@@ -41,7 +42,14 @@ def object_of(run: subprocess.CompletedProcess[bytes]) -> Mapping[str, Any]:
 
 
 def result(status: JailStatus = JailStatus.ok, **fields: Any) -> JailResult:
-    plain = {"exit_code": 0, "signal": None, "cpu_s": 0.1, "wall_s": 0.2, "peak_mib": 3.0, "limits": "full"}
+    plain: dict[str, Any] = {
+        "exit_code": 0,
+        "signal": None,
+        "cpu_s": 0.1,
+        "wall_s": 0.2,
+        "peak_mib": 3.0,
+        "limits": "full",
+    }
     return JailResult(status=status, **{**plain, "stdout": b"", "stderr": b"", **fields})
 
 
@@ -129,7 +137,15 @@ def test_options_of_the_command_stay_its_own(home: Path) -> None:
         (["--pids", "x", "--", "true"], 2, "--pids"),
         (["--pids", "0", "--", "true"], 2, "--pids': 0 is not in the range"),
         (["--memory-mb", "0", "--", "true"], 2, "--memory-mb': 0 is not in the range"),
-        (["--seconds", "nan", "--", "true"], 2, "nan"),
+        (["--seconds", "nan", "--", "true"], 2, "--seconds"),
+        (["--cpu-seconds", "0", "--", "true"], 2, "--cpu-seconds"),
+        (["--cpus", "0.001", "--", "true"], 2, "--cpus 0.001 is below 0.01"),
+        (["--cpuset", "0,4000", "--", "true"], 2, "--cpuset = '0,4000' names processor 4000"),
+        (["--cpuset", "1-0", "--", "true"], 2, "runs backwards"),
+        (["--cpuset", "", "--", "true"], 2, "--cpuset is empty"),
+        (["--image", "", "--", "true"], 2, "--image is empty"),
+        (["--env", "A", "--", "true"], 2, "--env A: not NAME=VALUE"),
+        (["--env", "1=2", "--", "true"], 2, "no usable name"),
         (["--file", f"{__file__}:x", "--file", f"{__file__}:x", "--", "true"], 2, "x is given twice"),
         (["--file", "nocolon", "--", "true"], 2, "HOST:NAME"),
         (["--file", "/no/such/file:x", "--", "true"], 4, "/no/such/file"),
@@ -142,6 +158,26 @@ def test_a_mistake_is_named_and_nothing_runs(home: Path, arguments: list[str], c
     assert run.returncode == code
     assert run.stdout == b""
     assert text in run.stderr.decode()
+    assert "remedy:" in run.stderr.decode() or "Try 'appliance" in run.stderr.decode() or code == 4
+
+
+@pytest.mark.jail
+@needs_jails
+def test_input_variables_and_every_limit_reach_the_command(home: Path) -> None:
+    run = appliance(home, "--json", "--env", "A=b=c", "--", "sh", "-c", "cat; echo $A", stdin=b"hi\n")
+    assert object_of(run)["stdout"] == "hi\nb=c\n"
+    flood = object_of(appliance(home, "--json", "--output-kb", "2", "--", "head", "-c", "9999", "/dev/zero"))
+    assert (flood["status"], flood["exit_code"], len(flood["stdout"])) == ("output", None, 2048)
+    many = "n=0; while touch $n; do n=$((n + 1)); done; exit 1"
+    few = object_of(appliance(home, "--json", "--inodes", "20", "--", "sh", "-c", many))
+    assert few["status"] == "disk"
+    spin = object_of(
+        appliance(home, "--json", "--cpu-seconds", "0.3", "--", "sh", "-c", "while :; do :; done")
+    )
+    assert spin["status"] == "timeout_cpu" or spin["limits"] == "reduced"
+    refused = appliance(home, "--", "true", stdin=bytes((64 << 20) + 1))
+    assert refused.returncode == 2
+    assert b"stdin is larger than 64 MiB" in refused.stderr
 
 
 def test_a_file_too_large_for_a_jail_is_refused_before_it_is_read(home: Path, tmp_path: Path) -> None:
@@ -161,5 +197,7 @@ def test_infra_is_the_one_status_that_fails() -> None:
 def test_unknown_memory_and_hostile_detail_are_shown_safely() -> None:
     text = describe(result(peak_mib=None, detail="\x1b[2Jgone", stderr=b"\xff"))
     assert "peak_mib   unknown" in text
+    assert "cpu_s      unknown" in describe(result(cpu_s=None))
+    assert to_json(result(cpu_s=None))["cpu_s"] is None
     assert "\x1b" not in text
     assert "stderr:\n\\xff" in text

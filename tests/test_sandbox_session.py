@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jail_helpers import VARIANTS, came, mark, sleepers
+from jail_helpers import VARIANTS, came, leaves_of, mark, sleepers
 
 from appliance.errors import SandboxError, UsageError
 from appliance.sandbox import changes
@@ -421,6 +421,7 @@ def test_a_closed_client_ends_its_sessions(variant: str, home: Path) -> None:
             assert not session.healthy()
             with pytest.raises(UsageError, match="its client was closed"):
                 session.run(["true"])
+        assert leaves_of(os.getpid()) == []
         assert jails.live == 0
 
 
