@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import ctypes
 import os
 import resource
 import select
@@ -40,6 +41,8 @@ from appliance.sandbox.sitting import Sitting, beginning, body_of, index_bytes, 
 from appliance.sandbox.stock import Stock
 from appliance.sandbox.visit import OneJail, Visit, deliver, ours
 from appliance.sandbox.wire import Op, Opened, Outcome, Refusal, Request
+
+M_MMAP_THRESHOLD, LARGE_BYTES = -3, 1 << 20
 
 MOST_JAILS = 64
 MOST_SESSIONS = 256
@@ -335,6 +338,7 @@ def serve(paths: Paths, path: Path, bounds: Bounds | None = None, *, warm: bool 
     bounds = bounds or Bounds()
     log = log_to_stderr
     _allow_descriptors()
+    _give_memory_back()
     seat = Seat(path)
     for text in janitor.clean_up():
         log(text)
@@ -347,6 +351,12 @@ def serve(paths: Paths, path: Path, bounds: Bounds | None = None, *, warm: bool 
     announce("READY=1")
     jailer.serve()
     log("stopped")
+
+
+def _give_memory_back() -> None:
+    """Have large blocks returned to the system when they are freed; glibc, left alone, learns to keep them."""
+    with contextlib.suppress(AttributeError):
+        ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, LARGE_BYTES)
 
 
 def _allow_descriptors() -> None:
