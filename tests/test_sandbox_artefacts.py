@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from jail_helpers import descriptors
 
 from appliance.errors import SandboxError, UsageError
 from appliance.sandbox.artefacts import Collection, CollectLimits, collect, shown
@@ -51,16 +52,12 @@ def gather(
     openat2: bool = True,
 ) -> Collection:
     fd = os.open(tree, os.O_PATH | os.O_DIRECTORY)
-    before = open_files()
+    before = descriptors()
     try:
         return collect(fd, limits or CollectLimits(), clock, openat2=openat2)
     finally:
-        assert open_files() == before
+        assert descriptors() == before
         os.close(fd)
-
-
-def open_files() -> int:
-    return len(os.listdir("/proc/self/fd"))
 
 
 def reasons(found: Collection) -> dict[bytes, str]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from jail_helpers import came
+from jail_helpers import came, descriptors
 
 from appliance.errors import SandboxError
 from appliance.sandbox import cgroups, kernfs
@@ -427,7 +427,7 @@ def test_version_2_counters_are_read_by_name(tmp_path: Path) -> None:
 def test_a_reset_peak_is_read_through_the_file_it_was_reset_by(tmp_path: Path) -> None:
     folder = files(tmp_path / "leaf", memory__peak="1048576\n", memory__events="", cpu__stat="usage_usec 1\n")
     files(folder, pids__events="")
-    leaf, before = LeafV2(str(folder)), len(list(Path("/proc/self/fd").iterdir()))
+    leaf, before = LeafV2(str(folder)), descriptors()
     leaf.reset_peak()
     leaf.reset_peak()
     # An ordinary file keeps what was not overwritten, and is still there once it has no name.
@@ -436,7 +436,7 @@ def test_a_reset_peak_is_read_through_the_file_it_was_reset_by(tmp_path: Path) -
     for path in folder.iterdir():
         path.unlink()
     assert leaf.remove()
-    assert len(list(Path("/proc/self/fd").iterdir())) == before
+    assert descriptors() == before
 
 
 def test_version_2_limits_are_written_with_swap_off(tmp_path: Path) -> None:

@@ -211,12 +211,14 @@ def test_two_runs_share_nothing(jails: Any) -> None:
 
 
 def test_what_it_used_is_measured_and_limits_are_reported(jails: Any) -> None:
-    source = "import time\nhoard = b'x' * (40 << 20)\nwhile time.process_time() < 0.3: pass"
+    source = "import time\nhoard = b'x' * (40 << 20)\nend = time.process_time() + 0.3\n"
+    source += "while time.process_time() < end: pass"
     result = jails.run(["python3", "-c", source], QUICK)
     full = nursery()[0] is not None
     assert result.limits == ("full" if full else "reduced")
-    assert 0.3 <= result.cpu_s < 5
-    assert result.wall_s >= 0.3
+    # The clocks of the kernel differ by a tick or two.
+    assert 0.29 < result.cpu_s < 5
+    assert result.wall_s > 0.29
     assert (result.peak_mib is not None and 40 < result.peak_mib < 256) or not full
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jail_helpers import programs, tar
+from jail_helpers import descriptors, programs, tar
 
 from appliance.errors import ApplianceError, IntegrityError, NotFoundError, SandboxError, UsageError
 from appliance.paths import Paths
@@ -567,6 +567,6 @@ def test_what_is_no_python_is_one_clear_error(tmp_path: Path) -> None:
 
 @pytest.fixture(autouse=True)
 def no_descriptor_is_left() -> Iterator[None]:
-    before = len(list(Path("/proc/self/fd").iterdir()))
+    before = descriptors()
     yield
-    assert len(list(Path("/proc/self/fd").iterdir())) == before
+    assert descriptors() == before

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jail_helpers import descriptors
 
 from appliance.errors import NotFoundError, SandboxError, UsageError
 from appliance.sandbox import parcels, turns, wire
@@ -277,7 +278,7 @@ def test_descriptors_nobody_takes_are_closed() -> None:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     null = os.open(os.devnull, os.O_RDONLY)
     with ours, theirs:
-        before = sorted(path.name for path in Path("/proc/self/fd").iterdir())
+        before = descriptors()
         parcels.send(ours, b"two", [null, null])
         with parcels.received(theirs, 100) as (body, fds):
             assert (body, len(fds)) == (b"two", 2)
@@ -287,7 +288,7 @@ def test_descriptors_nobody_takes_are_closed() -> None:
         parcels.send(ours, b"too long", [null])
         with pytest.raises(ValueError, match="too long"), parcels.received(theirs, 3):
             pass
-        assert sorted(path.name for path in Path("/proc/self/fd").iterdir()) == before
+        assert descriptors() == before
     os.close(null)
 
 
