@@ -86,7 +86,7 @@ def test_a_manager_that_does_not_read_holds_nobody_up(tmp_path: Path) -> None:
     began = time.monotonic()
     for _ in range(2000):
         notifier.status("again")
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_it_speaks_twice_in_each_limit_and_a_question_that_hangs_silences_it(man
     with Watchdog(Notifier(manager.env), 0.4, questions, print):
         began = time.monotonic()
         assert [manager.heard() for _ in range(4)] == ["WATCHDOG=1"] * 4
-        assert 0.4 < time.monotonic() - began < 2
+        assert 0.4 < time.monotonic() - began < 10
         hang.set()
         manager.nothing_within(0.3)
         assert manager.nothing_within(1)
