@@ -10,11 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from appliance.nouns import Task, VerdictStatus
+from appliance.nouns import Signal, Task, VerdictStatus
 from appliance.sandbox.client import JailResult, JailStatus, Peer
 from appliance.sandbox.policy import Limits, Policy
 
-Layer = Literal["intake", "quick", "hidden"]
+Layer = Literal["intake", "quick", "hidden", "suite", "quality", "audit"]
+"""Cheapest first. `quick`: what the candidate may see. `suite`: tests that run in a jail of their own."""
 
 DEFAULT_BUDGETS: Mapping[str, float] = {
     "cpu_s": 2.0,
@@ -67,8 +68,10 @@ class Outcome:
     layer: Layer
     case: int
     """Position in its file, from 0."""
-    outcome: Literal["correct", "wrong_value", "no_raise", "raised", "unencodable"]
+    outcome: str
+    """One word, as it stands in the evidence; `correct` is the only good one."""
     got: str = ""
+    """Candidate text; the judge escapes and caps it."""
 
     @property
     def correct(self) -> bool:
@@ -80,14 +83,28 @@ class Examination:
     """Everything a kind measured about one submission."""
 
     public_total: int
+    """Cases of the layer `quick`."""
     hidden_total: int
+    """Cases of the layers `hidden` and `suite` together."""
     outcomes: tuple[Outcome, ...] = ()
     finding: Finding | None = None
     seconds: Mapping[Layer, float] = field(default_factory=dict)
     cost: Mapping[str, float] = field(default_factory=dict)
+    gates: Mapping[str, bool] = field(default_factory=dict)
+    """Of the kind: a closed one (False) takes the whole reward, an open one earns nothing."""
+    signals: Mapping[str, Signal] = field(default_factory=dict)
+    """Of the kind, for people to read: role `monitor`, no weight."""
 
-    def passed(self, layer: Layer) -> int:
-        return sum(outcome.correct for outcome in self.outcomes if outcome.layer == layer)
+    @property
+    def public_passed(self) -> int:
+        return self._correct(("quick",))
+
+    @property
+    def hidden_passed(self) -> int:
+        return self._correct(("hidden", "suite"))
+
+    def _correct(self, layers: tuple[Layer, ...]) -> int:
+        return sum(outcome.correct for outcome in self.outcomes if outcome.layer in layers)
 
 
 def limits(task: Task) -> Limits:

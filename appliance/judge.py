@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, get_args
 
 from appliance import __version__, audits, values
 from appliance.clean import clean_text
@@ -37,7 +37,7 @@ TEXT_CAP = 400
 EVIDENCE_CAP = 32
 MAX_FILES = 64
 
-_LAYERS: tuple[Layer, ...] = ("intake", "quick", "hidden")
+_LAYERS: tuple[Layer, ...] = get_args(Layer)
 
 
 class Judge:
@@ -58,7 +58,7 @@ class Judge:
         kind, yard = load_kind(task.kind), self._yard.of(task)
         jails = leash.around(yard) if leash else yard
         started = self._clock()
-        finding = kind.intake(task, artefacts)
+        finding = intake(kind, task, artefacts)
         intake_s = self._clock() - started
         examination = (
             _undone(kind, task, finding) if finding else self._examine(kind, task, artefacts, jails, seed)
@@ -80,7 +80,7 @@ class Judge:
         As it was where no jail was needed for it, or the host failed.
         """
         kind = load_kind(task.kind)
-        if verdict.masked or kind.intake(task, artefacts):
+        if verdict.masked or intake(kind, task, artefacts):
             return verdict
         jails = self._yard.of(task)
         if not isinstance(jails, Jails):
@@ -109,6 +109,32 @@ class Judge:
         return found
 
 
+def intake(kind: ModuleType, task: Task, artefacts: Mapping[str, bytes]) -> Finding | None:
+    """Decide what can be decided without running anything: names and sizes here, content by the kind."""
+    cap = int(task.settings["budgets"]["source_kb"]) * 1024
+    if len(artefacts) > MAX_FILES:
+        return Finding(
+            "candidate_resource", "intake", "too_many_files", f"{len(artefacts)}, the cap is {MAX_FILES}"
+        )
+    for name in sorted(artefacts):
+        if not _is_plain(name) or not kind.accepts(task, name):
+            return Finding("tamper", "intake", "forbidden_file", name)
+    for name, body in sorted(artefacts.items()):
+        if len(body) > cap:
+            text = f"{name}: {len(body)} bytes, the cap is {cap}"
+            return Finding("candidate_resource", "intake", "too_large", text)
+    found: Finding | None = kind.intake(task, artefacts)
+    return found
+
+
+def _is_plain(name: str) -> bool:
+    """Whether a name stays below the folder it is put in, and means the same to every program."""
+    parts = name.split("/")
+    return (
+        name.isprintable() and not {"", ".", ".."} & set(parts) and all(len(p.encode()) < 256 for p in parts)
+    )
+
+
 def _undone(
     kind: ModuleType, task: Task, finding: Finding, seconds: Mapping[Layer, float] | None = None
 ) -> Examination:
@@ -126,8 +152,8 @@ def conclude(
 ) -> Verdict:
     """The record of an examination: status, gates, reward and what they rest on."""
     status = _status(examination)
-    gates = _gates(examination.finding)
-    signals = _signals(examination)
+    gates = {**examination.gates, **_gates(examination.finding)}
+    signals = {**examination.signals, **_signals(examination)}
     core = _core(signals["hidden_share"].value, task.settings.get("core", "binary"))
     return Verdict(
         task=task.key,
@@ -147,8 +173,9 @@ def conclude(
 def _status(examination: Examination) -> VerdictStatus:
     if examination.finding is not None:
         return examination.finding.status
-    complete = examination.passed("quick") == examination.public_total
-    return "pass" if complete and examination.passed("hidden") == examination.hidden_total else "fail"
+    complete = examination.public_passed == examination.public_total
+    complete = complete and examination.hidden_passed == examination.hidden_total
+    return "pass" if complete and all(examination.gates.values()) else "fail"
 
 
 def _gates(finding: Finding | None) -> dict[str, bool]:
@@ -163,7 +190,7 @@ def _gates(finding: Finding | None) -> dict[str, bool]:
 
 
 def _signals(examination: Examination) -> dict[str, Signal]:
-    public, hidden = examination.passed("quick"), examination.passed("hidden")
+    public, hidden = examination.public_passed, examination.hidden_passed
     return {
         "public_share": Signal(float(public), public / examination.public_total, 0.0, "monitor"),
         "hidden_share": Signal(float(hidden), hidden / examination.hidden_total, 1.0, "core"),
@@ -209,14 +236,13 @@ def verifier_hash(kind: str) -> str:
     """What judged: the verifier's own source files and the version of the appliance."""
     package = Path(values.__file__).parent
     names = ["judge.py", "dialogue.py", "examination.py", "values.py", f"kinds/{kind}.py"]
-    worker = f"kinds/{kind}_worker.py"
-    names += [worker] if (package / worker).is_file() else []
+    names += sorted(path.relative_to(package).as_posix() for path in package.glob(f"kinds/{kind}_*.py"))
     files = {name: (package / name).read_bytes() for name in names}
     return bytes_hash({**files, "version": __version__.encode()})
 
 
 def read_submission(path: Path, task: Task) -> dict[str, bytes]:
-    """A file or folder as artefacts. A single file stands for the first name the kind accepts.
+    """A file or folder as artefacts. A single file stands for the one that the kind calls `lone`.
 
     Nothing is judged here: a name or size that the task does not allow is for the intake layer to refuse.
     """
@@ -226,7 +252,7 @@ def read_submission(path: Path, task: Task) -> dict[str, bytes]:
         except LinkFound as link:
             raise UsageError(f"{link.path} is not a regular file", remedy="submit files only") from None
     else:
-        files = {load_kind(task.kind).ARTEFACTS[0]: path}
+        files = {load_kind(task.kind).lone(task): path}
     if len(files) > MAX_FILES:
         raise UsageError(
             f"{path} holds more than {MAX_FILES} files", remedy="submit only what the task asks for"

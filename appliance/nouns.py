@@ -51,8 +51,10 @@ class Task:
     statement: str
     """What is asked, in prose (`instruction.md`)."""
     start: str
-    """The untouched start the candidate continues (`environment/solution.py`)."""
+    """The untouched start the candidate continues, for instance `environment/solution.py`; empty where it gets a
+    whole folder, or nothing."""
     entry_point: str
+    """What is called, of a task whose kind calls something."""
     task_hash: str
     public_hash: str
     hidden_hash: str

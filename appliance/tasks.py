@@ -38,7 +38,6 @@ TASK_FILE = "task.toml"
 POOL_FILE = "pool.toml"
 PACK_FILE = "pack.toml"
 STATEMENT = "instruction.md"
-START = "environment/solution.py"
 
 _KEY = re.compile(r"[a-z0-9][a-z0-9_-]*/[a-z0-9][a-z0-9_-]*")
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
@@ -66,9 +65,9 @@ _PACK = {
 
 
 def kind_names() -> tuple[str, ...]:
-    """The kinds there are: one file each in `appliance/kinds`, helpers of a kind end in `_worker`."""
+    """The kinds there are: one file each in `appliance/kinds`; helpers of a kind are named `kind_helper`."""
     names = (module.name for module in pkgutil.iter_modules(kinds.__path__))
-    return tuple(sorted(name for name in names if not name.endswith("_worker")))
+    return tuple(sorted(name for name in names if "_" not in name))
 
 
 def load_kind(name: str) -> ModuleType:
@@ -98,8 +97,8 @@ def load_task(folder: Path) -> Task:
         cluster=pool["cluster"],
         folder=str(folder.resolve()),
         statement=_statement(folder / STATEMENT),
-        start=_text(folder / START),
-        entry_point=settings["entry_point"],
+        start=_text(folder / kind.START) if kind.START else "",
+        entry_point=settings.get("entry_point", ""),
         task_hash=manifest_hash(entries),
         public_hash=parts_hash(entries, PUBLIC_PARTS),
         hidden_hash=parts_hash(entries, HIDDEN_PARTS),
@@ -155,7 +154,7 @@ def _kind_settings(folder: Path, pool: Mapping[str, Any], kind: ModuleType) -> d
     harbor.check(where, manifest, pool["key"], pool.get("image", ""))
     table = pool[pool["kind"]]
     check_table(f"{folder / POOL_FILE} [{pool['kind']}]", table, kind.SETTINGS, TaskError)
-    for name in (STATEMENT, START, *kind.FILES):
+    for name in (STATEMENT, *filter(None, [kind.START]), *kind.FILES):
         if not (folder / name).is_file():
             what = "the gold solution" if name.startswith("solution/") else "a file of the task"
             raise TaskError(f"{folder}: {name} is missing", remedy=f"add {what} as {name}")

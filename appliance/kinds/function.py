@@ -43,12 +43,11 @@ from appliance.sandbox.policy import Policy
 from appliance.tables import Field, check_table
 
 SOURCE = "solution.py"
-ARTEFACTS = (SOURCE,)
 GOLD = "solution/solution.py"
 START = "environment/solution.py"
 PUBLIC = "public/examples.json"
 HIDDEN = "tests/cases.json"
-FILES = (GOLD, START, PUBLIC, HIDDEN)
+FILES = (GOLD, PUBLIC, HIDDEN)
 
 SETTINGS = {
     "entry_point": Field(str),
@@ -132,17 +131,21 @@ def _is_exception(name: str) -> bool:
     return isinstance(found, type) and issubclass(found, BaseException)
 
 
+def accepts(task: Task, name: str) -> bool:
+    """Whether a submission may hold a file of that name."""
+    return name == SOURCE
+
+
+def lone(task: Task) -> str:
+    """The name of a submission that is one file."""
+    return SOURCE
+
+
 def intake(task: Task, artefacts: Mapping[str, bytes]) -> Finding | None:
-    """Decide what can be decided without running anything."""
-    for name in sorted(artefacts):
-        if name not in ARTEFACTS:
-            return Finding("tamper", "intake", "forbidden_file", name)
+    """A submission that is no Python, or cannot define what is asked, needs no jail."""
     source = artefacts.get(SOURCE)
     if source is None:
         return Finding("fail", "intake", "missing_file", SOURCE)
-    cap = int(task.settings["budgets"]["source_kb"]) * 1024
-    if len(source) > cap:
-        return Finding("candidate_resource", "intake", "too_large", f"{len(source)} bytes, the cap is {cap}")
     return _syntax(source, task.entry_point)
 
 
