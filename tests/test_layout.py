@@ -73,7 +73,18 @@ PACKAGES = [
     "appliance",
     *(
         f"appliance.{room}"
-        for room in ("bench", "cli", "daemon", "doctor", "engine", "harness", "kinds", "learn", "packs")
+        for room in (
+            "attacks",
+            "bench",
+            "cli",
+            "daemon",
+            "doctor",
+            "engine",
+            "harness",
+            "kinds",
+            "learn",
+            "packs",
+        )
     ),
     *(
         "appliance.queue",
@@ -104,7 +115,7 @@ def product(root: Path) -> dict[str, str]:
     for top in ("appliance", *LINKED_ROOMS):
         for path in sorted((root / top).rglob("*.py")):
             name = path.relative_to(root).as_posix()
-            is_task = name.startswith("appliance/packs/") and name.count("/") > 2
+            is_task = name.startswith(("appliance/packs/", "appliance/attacks/pack/")) and name.count("/") > 2
             if not name.startswith(through_links) and not is_task:
                 found[name] = path.read_text(encoding="utf-8")
     return found
