@@ -111,6 +111,8 @@ def zygote_arguments(
         *_repeated("--group", groups),
         *_repeated("--cap", ["CAP_SETUID", "CAP_SETGID"] if reserved else []),
         *("--cwd", "/", "--time_limit", "0", "--proc_rw", "--env", "LANG=C.UTF-8"),
+        # The order of sets must not depend on which zygote a jail was forked from; 0 would show in sys.flags.
+        *("--env", "PYTHONHASHSEED=1"),
         *_visible(image, jobs),
         *_repeated_pairs(
             {**dict.fromkeys(unlimited, "hard"), "nofile": str(open_files(4096)), **_FIXED_RLIMITS}

@@ -18,7 +18,8 @@ class Witness:
     """Opens one conversation in a jail of `jails` and keeps what was seen of it."""
 
     def __init__(self, jails: Jails) -> None:
-        self._jails = jails
+        self._jails = self.aside = jails
+        """`aside`: for a task's own programs, which are not what is watched."""
         self._recording = Recording()
 
     def open(
