@@ -16,12 +16,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from appliance import values
 from appliance.dialogue import Broken, Dialogue
 from appliance.errors import SandboxError
 from appliance.examination import Finding, Opener, Outcome, jail_finding
 from appliance.kinds.function_cases import Answer, Material
 from appliance.kinds.function_interview import Ask, Interview, decide
 from appliance.kinds.function_jail import open_author, open_candidate
+from appliance.kinds.function_plain import assertions
 from appliance.nouns import Task
 from appliance.orders import derive_seed
 from appliance.sandbox.client import JailResult
@@ -57,7 +59,31 @@ class Suite:
         self.cost: dict[str, float] = {}
 
     def hear(self, ask: Ask) -> Outcome:
-        """Run the assertions on a candidate. Broken when the candidate leaves the protocol."""
+        """Hold the assertions against a candidate. Broken when the candidate leaves the protocol."""
+        ended = self._read(ask) or self._run(ask)
+        self.doubtful = ended.outcome not in _CERTAIN
+        return Outcome("suite", self._case, ended.outcome, ended.text)
+
+    def _read(self, ask: Ask) -> _Ended | None:
+        """The ending of assertions that are only data; None when they are more."""
+        found = assertions(self._found.check, self._task.settings["check"])
+        if found is None or len(found) > self._most_calls:
+            return None
+        for assertion in found:
+            answer = ask(assertion.args, {})
+            if answer.outcome != "value":
+                word = "candidate_raised" if answer.outcome == "raised" else answer.outcome
+                return _Ended(word, answer.text)
+            if not assertion.holds(values.decode(answer.tree)):
+                return _Ended("assertion_failed", values.dumps(answer.tree).decode())
+        return _Ended("correct")
+
+    @property
+    def _most_calls(self) -> int:
+        return int(self._task.settings.get("calls", CALLS))
+
+    def _run(self, ask: Ask) -> _Ended:
+        """The ending of assertions that run in a tester jail."""
         budgets = self._task.settings["budgets"]
         with open_author(self._task, self._jails, "function_tester", {"check.py": self._found.check}) as talk:
             tester = Dialogue(talk, int(budgets["answer_kb"]) * 1024, 2 * float(budgets["wall_s"]))
@@ -66,14 +92,13 @@ class Suite:
         self.cost = {"tester_cpu_s": result.cpu_s} if result.cpu_s is not None else {}
         if ended.outcome == "tester_broken":
             _refuse_host_faults(result)
-        self.doubtful = ended.outcome not in _CERTAIN
-        return Outcome("suite", self._case, ended.outcome, ended.text)
+        return ended
 
     def _moderate(self, tester: Dialogue, ask: Ask) -> _Ended:
         """Carry calls and answers until the assertions end."""
         words = {"op": "check", "entry": self._task.entry_point, "check": self._task.settings["check"]}
         say: Mapping[str, Any] = {**words, "seed": derive_seed("check", self._seed, self._task.task_hash)}
-        for _ in range(int(self._task.settings.get("calls", CALLS)) + 1):
+        for _ in range(self._most_calls + 1):
             try:
                 reply = tester.ask(say)
             except Broken as broken:
