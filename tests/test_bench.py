@@ -87,7 +87,7 @@ PROBLEMS = [
         "prompt": 'def half(n):\n    """ Half of it. """\n',
         "entry_point": "half",
         "canonical_solution": "    return n / 2\n",
-        "test": "METADATA = {}\n\n\ndef check(candidate):\n    assert candidate(4) == 2\n    assert candidate(0) == 0\n",
+        "test": "METADATA = {}\n\n\ndef check(candidate):\n    assert candidate(4) == 2\n",
     },
     {
         "task_id": "HumanEval/901",
@@ -102,7 +102,7 @@ PROBLEMS = [
 
 @pytest.mark.jail
 def test_the_judge_benchmark_judges_the_problems_it_is_given(tmp_path: Path) -> None:
-    """With rows in the form of HumanEval; the package itself is no dependency, so its part may say why it is missing."""
+    """With rows in the form of HumanEval; the package is no dependency, so its part may say why it is missing."""
     data = tmp_path / "HumanEval.jsonl.gz"
     data.write_bytes(gzip.compress("\n".join(map(json.dumps, PROBLEMS)).encode()))
     found = bench("judge", "--verdicts", "8", "--human-eval", str(data))

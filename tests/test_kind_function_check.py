@@ -61,7 +61,7 @@ EXCEPTIONS = """
         try:
             candidate(name)
         except kind as error:
-            assert type(error) is kind and name in str(error)
+            assert type(error) is kind and error.args == (name,) and str(error) == str(kind(name))
         else:
             raise AssertionError(name)
 """

@@ -85,7 +85,9 @@ class Answer:
     family: tuple[str, ...] = ()
     """Built-in classes of the exception, the most specific first."""
     text: str = ""
-    """Candidate text."""
+    """Candidate text, for the evidence."""
+    message: str = ""
+    """Candidate text: what an exception says."""
 
 
 def material(task: Task) -> Material:
@@ -153,8 +155,8 @@ def read_reply(reply: Mapping[str, Any]) -> Answer:
                 return Answer("value", values.normal(tree))
             except values.ValueFault as error:
                 raise Broken("malformed", str(error)) from None
-        case {"raised": list(family), "text": str(text), **rest} if not rest:
-            return Answer("raised", family=tuple(filter(is_exception, family)), text=text)
+        case {"raised": list(family), "text": str(text), "message": str(message), **rest} if not rest:
+            return Answer("raised", None, tuple(filter(is_exception, family)), text, message)
         case {"unencodable": str(text), **rest} if not rest:
             return Answer("unencodable", text=text)
     raise Broken("malformed", "not a reply")

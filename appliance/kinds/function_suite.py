@@ -135,7 +135,7 @@ class Suite:
 def _crossing(answer: Answer) -> dict[str, Any]:
     if answer.outcome == "value":
         return {"op": "answer", "value": answer.tree}
-    return {"op": "answer", "raised": list(answer.family), "text": answer.text}
+    return {"op": "answer", "raised": list(answer.family), "message": answer.message}
 
 
 def hear_gold(task: Task, found: Material, jails: Opener, seed: int, clock: Callable[[], float]) -> str:

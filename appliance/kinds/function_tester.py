@@ -55,7 +55,7 @@ class Proxy:
         self._channel.say({"call": {"args": [tree_of(item) for item in args], "kwargs": named}})
         answer = self._channel.receive()
         if "raised" in answer:
-            self._let_out(answer["raised"], answer["text"])
+            self._let_out(answer["raised"], answer["message"])
         return decode(answer["value"])
 
     def _let_out(self, family: list[str], text: str) -> NoReturn:

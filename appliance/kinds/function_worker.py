@@ -55,12 +55,18 @@ def send(sink: int, reply: Reply, *, keep_order: bool = False) -> None:
         frame = frame[os.write(sink, frame) :]
 
 
+def message(fault: BaseException) -> str:
+    """What the exception says; nothing when that cannot be found out."""
+    try:
+        given = fault.args
+        return given[0] if len(given) == 1 and type(given[0]) is str else str(fault)
+    except BaseException:  # noqa: BLE001 - the message is candidate code
+        return ""
+
+
 def describe(fault: BaseException) -> str:
     """Type, message and the last line of the solution that the exception went through."""
-    try:
-        text = f"{type(fault).__name__}: {fault}"
-    except BaseException:  # noqa: BLE001 - the message is candidate code
-        text = type(fault).__name__
+    text = f"{type(fault).__name__}: {message(fault)}"
     line, trace = 0, fault.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == SOLUTION:
@@ -100,7 +106,7 @@ def call(function: Callable[..., Any], request: dict[str, Any], cap: int) -> Rep
     try:
         value = function(*args, **kwargs)  # type: ignore[misc, arg-type]
     except BaseException as fault:  # noqa: BLE001 - candidate code raises what it likes
-        return {"raised": names(fault), "text": describe(fault)}
+        return {"raised": names(fault), "text": describe(fault), "message": message(fault)[:TEXT_CAP]}
     try:
         tree = encode(value)
         size = len(dumps(tree))
