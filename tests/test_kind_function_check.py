@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import function_tasks
 import pytest
 
 from appliance.judge import Judge
 from appliance.kinds import function
-from appliance.kinds.function_plain import assertions
+from appliance.kinds.function_plain import are_equal, assertions, is_true
 from appliance.nouns import Task
 from appliance.paths import Paths
 from appliance.sandbox.witness import Witness
+from appliance.values import decode, encode, normal
 from appliance.yard import Yard
 
 CHECK = 'check = "check"'
@@ -244,6 +247,33 @@ def test_assertions_that_are_read_end_as_assertions_that_run(
         jails = function_tasks.Counting(yard.default)
         function.examine(task, {"solution.py": PLAIN_GOLD.encode()}, jails, 0)
         assert len(jails.opened) == count
+
+
+EVERYTHING: list[Any] = [
+    None, True, False, 0, 1, -1, 2, 0.0, -0.0, 1.0, 0.5, 1e300, 10**300, math.inf, -math.inf, math.nan,
+    "", "a", "1", "nan", b"", b"a", [], [1], [True], [1.0, "a"], [math.nan], (), (1,), (1.0,), (math.nan,), set(), {1}, {True, 2}, {1.0, 2},
+    frozenset(), frozenset({1}), {(1, 2)}, {(True, 2.0)}, {}, {"a": 1}, {"a": True}, {"a": [1.0]}, {1: "a"},
+    {True: "a"}, {1.0: "b"}, {"$a": 1}, {"b": 1, "a": 2}, {None: 1}, {(1,): {2}}, {(1.0,): {2.0}}, {"a": math.nan}, {"nan": "nan"},
+]  # fmt: skip
+
+
+def test_trees_are_equal_and_true_exactly_when_their_values_are() -> None:
+    for one in EVERYTHING:
+        assert is_true(encode(one)) == bool(one), one
+        # No literal is or holds a NaN.
+        for other in (other for other in EVERYTHING if "nan" not in repr(other)):
+            wanted = decode(encode(one)) == decode(encode(other))
+            assert are_equal(encode(one), encode(other)) == wanted, (one, other)
+
+
+def test_a_forged_set_is_compared_without_being_built() -> None:
+    """Numbers of one hash: as a set or dict they would take this process the square of their count."""
+    colliding = [number * (2**61 - 1) for number in range(20_000)]
+    forged = [{"$set": colliding}, {"$dict": [[number, 1] for number in colliding]}]
+    for tree in map(normal, forged):
+        assert are_equal(tree, tree)
+        assert not are_equal(tree, encode({1, 2}))
+    assert are_equal(normal({"$set": [1, 1.0]}), encode({1}))
 
 
 NOT_PLAIN = [

@@ -2,8 +2,9 @@
 
 Most test code in the manner of HumanEval says nothing else. Where every statement of the check is such an assertion
 about literals, reading it means the same as running it, costs no tester jail, and nothing of the task is executed.
-Any other statement leaves the whole check to the tester. The comparison is Python's own, as the author wrote it, on
-values of exact built-in types.
+Any other statement leaves the whole check to the tester. The comparison is Python's own, as the author wrote it
+(True is 1, and 1 is 1.0), but on trees: a set or a dict that a candidate chose, with hashes that collide, is never
+built in this process.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import ast
 import functools
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from appliance import values
 from appliance.kinds.function_tester import tree_of
@@ -28,15 +29,57 @@ class Assertion:
 
     args: list[values.Tree]
     demand: Demand
-    literal: Any = None
+    literal: values.Tree = None
 
-    def holds(self, answer: object) -> bool:
-        """`answer`: a value decoded from a canonical tree."""
+    def holds(self, answer: values.Tree) -> bool:
+        """`answer`: a tree in normal form."""
         if self.demand in ("true", "false"):
-            return bool(answer) == (self.demand == "true")
+            return is_true(answer) == (self.demand == "true")
         if self.demand == "same":
             return answer is self.literal
-        return bool(answer == self.literal) == (self.demand == "equal")
+        return are_equal(answer, self.literal) == (self.demand == "equal")
+
+
+class _Nan(Exception):
+    """A value that equals nothing, not even itself."""
+
+
+def is_true(tree: values.Tree) -> bool:
+    """`bool(value)` of a tree in normal form."""
+    if type(tree) is dict:
+        tag, body = next(iter(tree.items()), ("", None))
+        return bool(body) if tag.startswith("$") else bool(tree)
+    return bool(tree)
+
+
+def are_equal(one: values.Tree, other: values.Tree) -> bool:
+    """`value == other value` of two trees in normal form."""
+    try:
+        return bool(_loose(one) == _loose(other))
+    except _Nan:
+        return False
+
+
+def _loose(tree: values.Tree) -> values.Tree:
+    """A tree that is the same for all values that Python calls equal."""
+    if type(tree) is list:
+        return [_loose(item) for item in tree]
+    if type(tree) is dict:
+        tag, body = next(iter(tree.items()), ("", None))
+        return _loose_tagged(tag, body) if tag.startswith("$") else {k: _loose(v) for k, v in tree.items()}
+    if type(tree) is bool or (type(tree) is float and tree.is_integer()):
+        return int(tree)
+    return tree
+
+
+def _loose_tagged(tag: str, body: values.Tree) -> values.Tree:
+    if body == "nan":
+        raise _Nan
+    if tag in ("$set", "$frozenset"):
+        return {"$set": sorted({values.dumps(_loose(item)) for item in body})}
+    if tag == "$dict":
+        return {tag: sorted({values.dumps(_loose(key)): _loose(item) for key, item in body}.items())}
+    return {tag: _loose(body)}
 
 
 class _Other(Exception):
@@ -109,7 +152,7 @@ def _compared(test: ast.Compare, candidate: str) -> Assertion:
     literal = ast.literal_eval(test.comparators[0])
     if demand == "same" and not any(literal is one for one in _SINGLE):
         raise _Other
-    return Assertion(_arguments(test.left, candidate), demand, literal)
+    return Assertion(_arguments(test.left, candidate), demand, values.encode(literal))
 
 
 def _arguments(call: ast.expr, candidate: str) -> list[values.Tree]:

@@ -74,7 +74,7 @@ class Suite:
             if answer.outcome != "value":
                 word = "candidate_raised" if answer.outcome == "raised" else answer.outcome
                 return _Ended(word, answer.text)
-            if not assertion.holds(values.decode(answer.tree)):
+            if not assertion.holds(answer.tree):
                 return _Ended("assertion_failed", values.dumps(answer.tree).decode())
         return _Ended("correct")
 
