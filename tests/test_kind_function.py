@@ -189,11 +189,25 @@ BROKEN = {
         },
         "'alike' is no relation",
     ),
+    "no quadruple": (
+        {
+            "settings": "generated = 2\nrelated = 1",
+            "generator": SQUARES + "\ndef relations(random):\n    yield 'equal', [1], [1]\n",
+        },
+        "tests/generator.py",
+    ),
     "too few": ({"generator": "def cases(random):\n    yield [1]\n"}, "yields 1 cases"),
     "raises": ({"generator": "def cases(random):\n    raise KeyError('x')\n"}, "KeyError"),
     "hangs": ({"generator": "def cases(random):\n    while True: pass\n    yield\n"}, "the limit of"),
     "exits": ({"generator": "import os\ndef cases(random):\n    os._exit(0)\n"}, "early_exit"),
     "no arguments": ({"generator": "def cases(random):\n    while True:\n        yield 5\n"}, "as a int"),
+    "too deep": (
+        {
+            "generator": "def cases(random):\n    thing = []\n    for _ in range(99):\n        thing = [thing]\n"
+            "    while True:\n        yield [thing]\n"
+        },
+        "nested",
+    ),
     "no values": ({"generator": "def cases(random):\n    while True:\n        yield [object]\n"}, "type"),
 }
 

@@ -131,6 +131,8 @@ def test_a_fault_of_the_assertions_is_the_tasks(judge: Judge, tmp_path: Path) ->
         "exit": "    candidate(1)\n    import os\n    os._exit(0)\n",
         "endless": "    while True:\n        candidate(1)\n",
         "hang": "    while candidate(1):\n        while True:\n            pass\n",
+        "deep": "    thing = []\n    for _ in range(99):\n        thing = [thing]\n    candidate(thing)\n",
+        "odd": "    candidate(**{'$set': 1})\n",
         "unsendable": "    candidate(lambda: 1)\n",
     }
     for name, body in faults.items():
@@ -163,7 +165,7 @@ STEERING = {
     "if n == 0: return None\n    return [1, 2]": ("fail", "assertion_failed"),
     "if n == 0: return None\n    return [1 / 0]": ("fail", "candidate_raised"),
     "if n == 0: return None\n    return lambda: 1": ("fail", "unencodable"),
-    "if n == 0: return None\n    while True: pass": ("candidate_timeout", "timeout_cpu"),
+    "if n == 0: return None\n    while True: pass": ("candidate_timeout", "timeout_"),
     "if n == 0: return None\n    raise SystemExit": ("fail", "candidate_raised"),
     "if n == 0: return None\n    raise AssertionError": ("fail", "candidate_raised"),
 }
@@ -176,7 +178,7 @@ def test_what_a_candidate_makes_of_the_assertions_is_its_own_failure(judge: Judg
     task = asserted(tmp_path / "t", f"def solve(n):\n    {gold}\n", STEERED, budgets="")
     for body, wanted in STEERING.items():
         verdict = judge.judge(task, {"solution.py": f"def solve(n):\n    {body}\n".encode()})
-        seen = {str(item["outcome"]) for item in verdict.evidence} or {"correct"}
+        seen = " ".join(str(item["outcome"]) for item in verdict.evidence) or "correct"
         assert verdict.status == wanted[0] and wanted[1] in seen, (body, verdict.evidence)
 
 

@@ -1,7 +1,7 @@
 """How fast the judge is: verdicts on a function task per second, and HumanEval beside its own evaluator.
 
 Jails are warm, as in training, and there are as many workers as processors. The two evaluators take turns, so that a
-noisy machine is noisy for both, and the better of two rounds of each counts.
+noisy machine is noisy for both, and the best of three rounds of each counts.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from appliance.yard import Yard
 
 CASES = 20
 PUBLIC_CASES = 2
-ROUNDS = 2
+ROUNDS = 3
 SOURCE = b"def largest_gap(numbers):\n    return max(b - a for a, b in zip(numbers, numbers[1:]))\n"
 
 _POOL = """\

@@ -133,7 +133,8 @@ def _checked(task: Task, first: int, drawn: list[Any], pairs: list[Any]) -> list
         for index, args in enumerate(drawn)
     ]
     families: dict[str, set[str]] = {}
-    for index, (family, relation, one, other) in enumerate(pairs, first + cases):
+    for index, pair in enumerate(pairs, first + cases):
+        family, relation, one, other = pair if type(pair) is list and len(pair) == 4 else ("", pair, [], [])
         if relation not in RELATIONS:
             raise Faulty(f"tests/generator.py: {relation!r} is no relation; known: {', '.join(RELATIONS)}")
         families.setdefault(str(family), set()).add(relation)
@@ -147,6 +148,8 @@ def _checked(task: Task, first: int, drawn: list[Any], pairs: list[Any]) -> list
 def _tree(args: Any) -> list[values.Tree]:
     try:
         values.normal(args)
+        if type(args) is not list:
+            raise values.ValueFault("arguments that are no list")
     except values.ValueFault as error:
         raise Faulty(f"tests/generator.py: {error}") from None
     return list(args)

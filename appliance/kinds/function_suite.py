@@ -106,7 +106,7 @@ class Suite:
             match reply:
                 case {"ended": str(word), "text": str(text)} if word in _ENDS:
                     return _Ended(word, text)
-                case {"call": {"args": list(args), "kwargs": dict(kwargs)}}:
+                case {"call": {"args": list(args), "kwargs": dict(kwargs)}} if _can_cross(args, kwargs):
                     answer = ask(args, kwargs)
                 case _:
                     return _Ended("tester_broken", "malformed")
@@ -130,6 +130,16 @@ class Suite:
             while len(_sound) > KEPT:
                 _sound.popitem(last=False)
         return None
+
+
+def _can_cross(args: list[Any], kwargs: dict[str, Any]) -> bool:
+    """Whether a call is of canonical values; what is not would break the worker, as if by the candidate's doing."""
+    try:
+        values.normal(args)
+        values.normal(list(kwargs.values()))
+    except values.ValueFault:
+        return False
+    return not any(name.startswith("$") for name in kwargs)
 
 
 def _crossing(answer: Answer) -> dict[str, Any]:
