@@ -100,4 +100,4 @@ def _show(found: dict[str, Any], as_json: bool) -> None:
         return
     for name, value in found.items():
         parts = value.items() if isinstance(value, dict) else [("", value)]
-        click.echo(f"{name:<14}" + "  ".join(f"{key} {figure}".strip() for key, figure in parts))
+        click.echo(f"{name:<13} " + "  ".join(f"{key} {figure}".strip() for key, figure in parts))
