@@ -74,5 +74,8 @@ def describe(verdict: Verdict) -> str:
         lines.append(
             f"  {item['layer']}{case}: {item['outcome']}  {item.get('text', item.get('got', ''))}".rstrip()
         )
-    lines.append(f"  cpu {verdict.cost.get('cpu_s', 0.0):.2f} s, judged in {verdict.cost['judge_s']:.2f} s")
+    saved = f", {verdict.cost['saved_s']:.2f} s saved" if "saved_s" in verdict.cost else ""
+    lines.append(
+        f"  cpu {verdict.cost.get('cpu_s', 0.0):.2f} s, judged in {verdict.cost['judge_s']:.2f} s{saved}"
+    )
     return "\n".join(lines)
