@@ -110,7 +110,7 @@ def intake(kind: ModuleType, task: Task, artefacts: Mapping[str, bytes]) -> Find
             "candidate_resource", "intake", "too_many_files", f"{len(artefacts)}, the cap is {MAX_FILES}"
         )
     for name in sorted(artefacts):
-        if not _is_plain(name) or not kind.accepts(task, name):
+        if not is_plain(name) or not kind.accepts(task, name):
             return Finding("tamper", "intake", "forbidden_file", name)
     for name, body in sorted(artefacts.items()):
         if len(body) > cap:
@@ -120,7 +120,7 @@ def intake(kind: ModuleType, task: Task, artefacts: Mapping[str, bytes]) -> Find
     return found
 
 
-def _is_plain(name: str) -> bool:
+def is_plain(name: str) -> bool:
     """Whether a name stays below the folder it is put in, and means the same to every program."""
     parts = name.split("/")
     return (
