@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from appliance.daemon.handlers import JUDGE_TRIES
 from appliance.daemon.policy import EnginePolicy
 from appliance.errors import BY_KIND, ApplianceError, EngineError, StoreError
 from appliance.learn.client import Learner
@@ -72,7 +73,10 @@ class EmbeddedCrew:
     def submit_judging(self, attempt_id: str, run_id: str, task_key: str) -> str:
         """Queue the judging of a recorded attempt; the same attempt twice is one job."""
         key = f"judge:{attempt_id}@{self.incarnation}"
-        return self.queue.submit("judge", {"attempt_id": attempt_id}, key=key, group=run_id, label=task_key)
+        payload = {"attempt_id": attempt_id}
+        return self.queue.submit(
+            "judge", payload, key=key, group=run_id, label=task_key, max_attempts=JUDGE_TRIES
+        )
 
     def publish(self, adapter: Path, version: str, peft: Path | None) -> float:
         """Export the learner's weights and attach them; returns the seconds both took.
