@@ -138,7 +138,7 @@ class EmbeddedCrew:
         if idle_s > GATE_PATIENCE_S and (why := self.closed()):
             raise StoreError(
                 f"no job was started for {idle_s:.0f} s, {why}",
-                remedy="free disk space or memory; `appliance train --resume RUN` goes on",
+                remedy="free disk space or memory; the run can be resumed",
             )
 
 
@@ -148,7 +148,5 @@ def _failure(failed: Sequence[Job]) -> ApplianceError:
     message = (
         f"{len(failed)} jobs of class {first.class_} failed for good; the first: {first.error or first.state}"
     )
-    remedy = (
-        "see engine.log in the run folder; `appliance train --resume RUN` goes on from the last checkpoint"
-    )
+    remedy = "see engine.log in the run folder; the run can be resumed from its last checkpoint"
     return BY_KIND.get(first.error_kind, EngineError)(message, remedy=remedy)
