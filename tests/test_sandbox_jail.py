@@ -383,7 +383,7 @@ home = Path(sys.argv[1])
 with Jails(Paths(home, home)) as jails:
     for _ in range(2):
         result = jails.run(["sh", "-c", "cat /proc/self/uid_map"], Policy())
-        print(result.status, *result.stdout.split()[1:2], result.detail)
+        print(result.status, *result.stdout.decode().split()[1:2], result.detail)
 """
 
 
@@ -398,19 +398,8 @@ def test_a_user_who_may_give_jails_other_uids_can(tmp_path: Path) -> None:
     Path(lock).touch(0o600)
     # The unit's tmpfiles give the jailer the list of uids; here it gets one of its own.
     own = f'chown {uid} "$1" && mount --bind "$1" {lock} && shift && exec "$@"'
-    become = [
-        "unshare",
-        "--mount",
-        "sh",
-        "-c",
-        own,
-        "sh",
-        str(tmp_path / "uids"),
-        "setpriv",
-        f"--reuid={uid}",
-        f"--regid={uid}",
-        "--clear-groups",
-    ]
+    become = ["unshare", "--mount", "sh", "-c", own, "sh", str(tmp_path / "uids")]
+    become += ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups"]
     (tmp_path / "uids").touch(0o600)
     become += [f"--inh-caps={caps}", f"--ambient-caps={caps}"]
     with tempfile.TemporaryDirectory(dir="/var/tmp") as home:
