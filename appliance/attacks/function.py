@@ -123,7 +123,7 @@ def attacks(task: Task) -> Iterator[Attack]:
     yield Attack("W10", "memorise-fixed-cases", {SOURCE: _memorised(Path(task.folder))}, ("fail",))
     too_large = b"#" * (int(task.settings["budgets"]["source_kb"]) * 1024 + 1)
     yield Attack("E8", "large-artefact", {SOURCE: too_large}, ("candidate_resource",))
-    many = {f"f{number}.py": b"" for number in range(100)}
+    many = {f"./f{number}.py": b"" for number in range(100)}
     yield Attack("E8", "many-artefacts", {SOURCE: _named(RIGHT), **many}, ("candidate_resource",))
 
 
