@@ -110,6 +110,16 @@ def test_one_submission_has_one_verdict_under_load(judge: Judge, squares: Task) 
 
 
 @pytest.mark.jail
+def test_cold_and_warm_jails_lead_to_one_verdict(judge: Judge, squares: Task, tmp_path: Path) -> None:
+    source = given("def solve(n):\n    return n * n if n < 99 else list({'one', 'two', 'three', str(n)})\n")
+    with Yard(Paths(data=tmp_path / "data", cache=tmp_path / "cache")) as cold:
+        found = Judge(cold).judge(squares, source, seed=6)
+    wanted = judge.judge(squares, source, seed=6)
+    assert (found.status, found.evidence) == (wanted.status, wanted.evidence)
+    assert outcomes(found) == {"wrong_value"}
+
+
+@pytest.mark.jail
 def test_relations_accept_every_right_answer_and_no_constant(judge: Judge, tmp_path: Path) -> None:
     rows = {"public": [{"args": [[]], "expected": []}], "cases": [{"args": [[7]], "expected": [7]}]}
     task = function_tasks.task(tmp_path / "t", PERMUTE, settings="related = 6", generator=RELATED, **rows)
