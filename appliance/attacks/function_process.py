@@ -92,7 +92,7 @@ def describe(numbers):
     while True:
         pass
 
-#: A8 late-writer -> candidate_protocol
+#: A8 late-writer -> candidate_protocol|fail
 #FRAMES
 if os.fork() == 0:
     os.setsid()
