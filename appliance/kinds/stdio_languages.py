@@ -47,7 +47,8 @@ LANGUAGES: Mapping[str, Language] = {
 }
 
 _FIND = """for name; do
-    "$name" --version >/dev/null && printf '%s' "$SMALLEST" | "$name" -x "$LANGUAGE" -o /work/program - && /work/program &&
+    "$name" --version >/dev/null &&
+        printf '%s' "$SMALLEST" | "$name" -x "$LANGUAGE" -o /work/program - && /work/program &&
         { echo "$name"; exit 0; }
 done; exit 9"""
 _SMALLEST = {
