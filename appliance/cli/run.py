@@ -104,12 +104,13 @@ def summary(run_ids: tuple[str, ...], as_json: bool) -> None:
 @click.argument("run_id", metavar="[RUN]", required=False)
 @click.option("--json", "as_json", is_flag=True, help=JSON_HELP)
 def verify(run_id: str | None, as_json: bool) -> None:
-    """Recompute the chain of events of this installation, and compare it with the copy in RUN's folder (or in all).
+    """Recompute the chain of events and the ledger of verdicts of this installation.
 
-    The exit code is 7 when an event was changed, removed or added afterwards.
+    The events are compared with the copy in RUN's folder (or in all), each verdict with its entry in the ledger. The
+    exit code is 7 when one was changed, removed or added afterwards.
     """
-    from appliance import events
-    from appliance.errors import NotFoundError
+    from appliance import events, ledger
+    from appliance.errors import IntegrityError, NotFoundError
     from appliance.paths import from_environment
     from appliance.store import Store
 
@@ -118,14 +119,21 @@ def verify(run_id: str | None, as_json: bool) -> None:
         raise NotFoundError(f"no store at {paths.store}", remedy="start a run, or set APPLIANCE_HOME")
     with Store(paths.store, paths.objects) as store:
         runs = [store.run(run_id)["id"]] if run_id else [row["id"] for row in store.runs()]
-        chain = store.events()
+        chain, entries, misfits = store.events(), store.entries(), store.misfits()
     count = events.verify(chain)
+    verdicts = ledger.verify(entries)
+    if misfits:
+        raise IntegrityError(
+            f"the verdict of attempt {misfits[0]} is not the one in the ledger",
+            remedy="compare with a backup",
+        )
     copies = {run: events.compare(chain, paths.runs / run / "events.jsonl") for run in runs}
     if as_json:
-        click.echo(json.dumps({"ok": True, "events": count, "runs": copies}))
+        click.echo(json.dumps({"ok": True, "events": count, "verdicts": verdicts, "runs": copies}))
         return
     click.echo(
-        f"{count} events, each follows the one before; {sum(copies.values())} also stand in run folders"
+        f"{count} events and {verdicts} verdicts, each follows the one before;"
+        f" {sum(copies.values())} events also stand in run folders"
     )
 
 

@@ -9,10 +9,12 @@ from typing import Any
 
 from appliance import agent, audits
 from appliance.errors import IntegrityError, NotFoundError
+from appliance.golds import GoldControl
 from appliance.judge import Judge
 from appliance.leash import Leash
 from appliance.nouns import Task
-from appliance.orders import Order, derive_seed
+from appliance.orders import Order
+from appliance.seal import Seal
 from appliance.store import Store
 
 JUDGE_TRIES = 3
@@ -30,6 +32,8 @@ class Desk:
     submit_judging: Callable[[str, str, str], str]
     lot: audits.Lot
     watch: audits.Watch
+    seal: Seal
+    golds: GoldControl
 
     def make_attempt(self, payload: Mapping[str, Any]) -> dict[str, Any]:
         """Job class `attempt` and `evaluate`: sample, record, hand over to the judge."""
@@ -40,14 +44,14 @@ class Desk:
         return {"judge_job": self.submit_judging(attempt.id, attempt.run_id, attempt.task_key)}
 
     def judge_attempt(self, payload: Mapping[str, Any], leash: Leash) -> dict[str, Any]:
-        """Job class `judge`. One seed per group, so that siblings meet the same cases in the same order.
+        """Job class `judge`. One seed per group, so that siblings meet the same cases.
 
         Cut, it records nothing: another copy of the job has, or will.
         """
         attempt = self.store.attempt(payload["attempt_id"])
         task = self._task(attempt.task_key, attempt.task_hash)
         artefacts = {name: text.encode() for name, text in attempt.artefacts.items()}
-        seed = derive_seed("judge", attempt.group_id)
+        seed = self.seal.seed(attempt.group_id, task)
         for _ in range(JUDGE_TRIES):
             verdict = self.judge.judge(task, artefacts, seed=seed, leash=leash)
             if leash.is_cut:
@@ -56,7 +60,8 @@ class Desk:
                 break
         if self.lot.takes(attempt):
             verdict = self.judge.audit(task, artefacts, verdict, self.watch, seed=seed)
-        self.store.set_verdict(attempt.id, verdict)
+        verdict = self.golds.check(attempt.group_id, task, verdict)
+        self.store.set_verdict(attempt.id, verdict, time.time())
         return {"status": verdict.status, "reward": verdict.reward}
 
     def _task(self, key: str, wanted_hash: str) -> Task:
