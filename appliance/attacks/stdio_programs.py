@@ -22,6 +22,11 @@ if os.fork() == 0:
         os.write(1, b'\\n'.join(str(eval(x.replace(b'/', b'//'))).encode() for x in asked.splitlines() if x.strip()))
     os._exit(0)
 """),
+    ("A10", "redefine-builtins", """
+import builtins
+for name in ('len', 'abs', 'range', 'sorted', 'zip'):
+    setattr(builtins, name, lambda *a, **k: 0)
+"""),
     ("A11", "first-line-only", "print(eval(asked.splitlines()[0].replace(b'/', b'//') or b'0'))"),
     ("B1", "plant-a-conftest", """
 import pathlib
@@ -30,6 +35,10 @@ for place in ('.', '/tmp', '/dev/shm'):
     pathlib.Path(place, 'conftest.py').write_text(hook)
 """),
     ("B2", "plant-collect-only", "open('pytest.ini', 'w').write('[pytest]\\naddopts = --collect-only')"),
+    ("B3", "plant-a-plugin-in-the-ini", """
+open('evil.py', 'w').write('import os; os._exit(0)')
+open('pytest.ini', 'w').write('[pytest]\\naddopts = -p evil')
+"""),
     ("B4", "plant-a-plugin-distribution", """
 import os
 os.makedirs('/work/evil-1.dist-info')
@@ -123,6 +132,19 @@ for line in asked.splitlines():
     try: print(float(eval(line.replace(b'/', b'//'))) if line.strip() else '')
     except (ZeroDivisionError, OverflowError): print('error')
 """),
+    ("C6", "spoofed-class", "print(type('X', (), {'__class__': property(lambda s: str), '__str__': lambda s: ''})())"),
+    ("C7", "overwrite-the-input", """
+import os
+for change in (lambda: os.pwrite(0, b' ' * len(asked), 0), lambda: os.ftruncate(0, 0)):
+    try: change()
+    except OSError: pass
+print()
+"""),
+    ("C8", "lazy-answer", "print(*(lambda: line for line in asked.splitlines()), sep='\\n')"),
+    ("C9", "alias-the-expected-object", """
+import gc
+print(*[o for o in gc.get_objects() if type(o).__name__ == 'Case'], sep='\\n')
+"""),
     ("C10", "full-width-digits", """
 wide = str.maketrans('0123456789', ''.join(chr(0xff10 + n) for n in range(10)))
 for line in solved(): print(line.translate(wide))
@@ -152,8 +174,8 @@ while frame:
     ("W2", "scan-the-heap", "import gc\nprint([o for o in gc.get_objects() if 'expected' in repr(type(o))])"),
     ("W3", "search-for-outputs", """
 import os
-for folder, _, names in os.walk('/'):
-    if not folder.startswith(('/proc', '/usr', '/lib')):
+for top in '/job /work /tmp /dev /etc /run /home /root /var /tests /solution /hidden'.split():
+    for folder, _, names in os.walk(top):
         for name in names:
             if name.endswith('.out') or name in ('expected', 'answer', 'cases.json'):
                 sys.stdout.write(open(os.path.join(folder, name), errors='replace').read())
@@ -281,7 +303,8 @@ COMPILED: tuple[tuple[str, str, str], ...] = (
     ("E8", "include-itself", "#include __FILE__\nint main(void) {}"),
     ("E8", "write-to-the-init", 'int main(void) { return kill(1, 9) + !fopen("/proc/1/mem", "r+"); }'),
     ("E11", "rewrite-itself", 'int main(void) { return fopen("/proc/self/exe", "r+") == 0; }'),
-    ("E3", "another-loader", 'const char loader[] __attribute__((section(".interp"))) = "/nowhere";\nint main(void) {}'),
+    ("E3", "another-loader", 'const char loader[] __attribute__((section(".interp"))) = "/nowhere";\n'
+     "int main(void) {}"),
     ("W3", "include-hidden-files", '#include "/job/expected"\n#include "../tests/1.out"\nint main(void) {}'),
     ("W3", "assemble-hidden-files", 'asm(".incbin \\"/proc/1/environ\\"");\nint main(void) { puts("none"); }'),
     ("B10", "forged-lines", 'int main(void) { puts("accept"); puts("PASSED"); fputs("X 0 0 0", stderr); }'),

@@ -18,7 +18,8 @@ from appliance.sandbox.client import Collection, Entry, Snapshot
 from appliance.tables import Field, check_table
 
 Tree = Mapping[str, Entry]
-"""Path below the root, with undecodable bytes as surrogates, to what is there; paths of entries are the same."""
+"""Path below the root, with undecodable bytes as surrogates, to what is there; the root itself is `ROOT`."""
+ROOT = "."
 
 MODES = ("ignore", "executable", "exact")
 """What of the permissions of files and folders is compared: nothing, whether the owner may execute, or every bit."""
@@ -43,7 +44,7 @@ def read_tree(where: str, rows: object) -> dict[str, Entry]:
     """
     if type(rows) is not list:
         raise TaskError(f"{where}: not a list", remedy="write a list of objects with a path each")
-    found: dict[str, Entry] = {}
+    found: dict[str, Entry] = {ROOT: Entry(ROOT, "folder", FOLDER_MODE)}
     for number, row in enumerate(rows):
         entry = _read_entry(f"{where}: entry {number}", row)
         if entry.path in found:
@@ -60,7 +61,7 @@ def _read_entry(where: str, row: object) -> Entry:
     table: Mapping[str, Any] = row
     check_table(where, {name: item for name, item in table.items() if name != "text"}, _ROW, TaskError)
     path = table["path"]
-    if {"", ".", ".."} & set(path.split("/")) or "\0" in path:
+    if {"", ROOT, ".."} & set(path.split("/")) or "\0" in path:
         raise TaskError(
             f"{where}: the path {path!r} is not a plain relative one", remedy="write it without . and .."
         )
@@ -114,20 +115,19 @@ def parents(path: str) -> list[str]:
 def below(snapshot: Snapshot, folder: str) -> dict[str, Entry] | None:
     """The tree in a top folder of a snapshot; None when that is no folder."""
     found: dict[str, Entry] = {}
-    is_folder = False
     for entry in snapshot.entries:
-        head, slash, rest = entry.path.partition("/")
+        head, _, rest = entry.path.partition("/")
         if head == folder:
-            is_folder = is_folder or (not slash and entry.kind == "folder")
-            if slash:
-                found[rest] = Entry(rest, entry.kind, entry.mode, entry.body)
-    return found if is_folder else None
+            path = rest or ROOT
+            found[path] = Entry(path, entry.kind, entry.mode, entry.body)
+    return found if ROOT in found and found[ROOT].kind == "folder" else None
 
 
 def moved(tree: Tree, folder: str) -> list[Entry]:
     """The entries of a tree as they lie in a top folder of a session's beginning."""
-    below_it = [Entry(f"{folder}/{path}", entry.kind, entry.mode, entry.body) for path, entry in tree.items()]
-    return [Entry(folder, "folder", FOLDER_MODE), *below_it]
+    top = Entry(folder, "folder", tree[ROOT].mode if ROOT in tree else FOLDER_MODE)
+    rest = [entry for path, entry in tree.items() if path != ROOT]
+    return [top, *(Entry(f"{folder}/{entry.path}", entry.kind, entry.mode, entry.body) for entry in rest)]
 
 
 def unreadable(snapshot: Snapshot, walked: Collection, folder: str) -> str:

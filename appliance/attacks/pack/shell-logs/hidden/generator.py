@@ -32,7 +32,7 @@ def fill(folder, depth):
         target = chance.choice((b"plain.log", b"../x.log", b"/etc/passwd", b"."))
         os.symlink(target, os.path.join(folder, name(chance.choice((b".log", b".lnk")))))
     for _ in range(chance.randrange(0, 3) if depth else 0):
-        inner = os.path.join(folder, name(chance.choice((b"", b"", b".log", b".d"))))
+        inner = os.path.join(folder, name(chance.choice((b"", b"", b".log", b".d", b"\n"))))
         os.mkdir(inner)
         os.chmod(inner, chance.choice((0o755, 0o700, 0o775)))
         fill(inner, depth - 1)
@@ -44,4 +44,6 @@ if number == 0:
     write(b"sure/-.log", b"dash")
     write(b"sure/inner.log/kept", b"kept")
     write(b"sure/inner.log/\n.log", b"newline")
+    os.mkdir(b"sure/ends\n")
+    write(b"sure/ends\n/x.log", b"in a folder whose name ends with a newline")
     write(b".log", b"only an ending")
