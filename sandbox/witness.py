@@ -23,7 +23,8 @@ class Witness:
     """Opens one conversation, or runs commands, in jails of `jails` and keeps what was seen of them."""
 
     def __init__(self, jails: Jails) -> None:
-        self._jails = jails
+        self._jails = self.aside = jails
+        """`aside`: for a task's own programs, which are not what is watched."""
         self._recording = Recording()
         self._reports: list[AuditReport] = []
         self._talked = False

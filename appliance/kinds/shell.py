@@ -180,6 +180,8 @@ class _Trial:
 
     def __init__(self, task: Task, jails: Opener, seed: int, clock: Callable[[], float]) -> None:
         self._task, self._jails, self._seed, self._clock = task, jails, seed, clock
+        # What the author wrote is not what an audit watches.
+        self._aside: Opener = getattr(jails, "aside", jails)
         self._material, self._settings = _material(task), task.settings
         self._graded = self._settings.get("core") == "graded"
         self._interpreter = self._settings.get("interpreter", "sh")
@@ -213,7 +215,7 @@ class _Trial:
 
     def _prove_interpreter(self) -> bool:
         """Before a byte of the candidate's is run: what the image lacks is not its fault."""
-        result = self._jails.run((self._interpreter, "-c", "cp --version >/dev/null"), self._author)
+        result = self._aside.run((self._interpreter, "-c", "cp --version >/dev/null"), self._author)
         if result.status is not JailStatus.ok:
             text = f"the image of the task has no {self._interpreter} and cp that work: {result.detail}"
             raise _Decided(_blamed("no_tool", "quick", result, text))
@@ -224,7 +226,7 @@ class _Trial:
         return all(outcome.correct for outcome in asked)
 
     def _ask(self, script: bytes, case: Case) -> Outcome:
-        ran = self._run(script, case)
+        ran = self._run(self._jails, script, case)
         self._count(ran.result)
         outcome = self._judged(case, ran)
         self.outcomes.append(outcome)
@@ -260,10 +262,10 @@ class _Trial:
             before = self.cost.get(name, 0.0)
             self.cost[name] = max(before, used) if name == "peak_mib" else before + used
 
-    def _run(self, script: bytes, case: Case) -> Ran:
+    def _run(self, jails: Opener, script: bytes, case: Case) -> Ran:
         """Lay out the fixture, run the script on it, and read what is there then."""
         start = Snapshot("", (*moved(case.fixture, PRISTINE), Entry(SOURCE, "file", 0o755, script)))
-        with self._jails.session(self._policy, start) as seat:
+        with jails.session(self._policy, start) as seat:
             laid = seat.run(_LAY_OUT)
             if laid.status is not JailStatus.ok:
                 text = f"the fixture cannot be laid out: {laid.detail or laid.stderr[-400:].decode(errors='replace')}"
@@ -298,7 +300,7 @@ class _Trial:
         start = Snapshot(
             "", (*moved({}, TREE), Entry("generator.py", "file", 0o755, self._material.generator))
         )
-        with self._jails.session(self._author, start) as seat:
+        with self._aside.session(self._author, start) as seat:
             command = (*_INSIDE, "python3", "-s", "-B", "-X", "utf8", "../generator.py", seed, str(number))
             result = seat.run(command)
             if result.status is not JailStatus.ok:
@@ -323,7 +325,7 @@ class _Trial:
                 text = "it left no folder named expected"
                 raise _Decided(Finding("task_broken", "hidden", "generator", text))
             return replace(case, expected=wanted, stdout=stdout)
-        ran = self._run(self._material.gold, case)
+        ran = self._run(self._aside, self._material.gold, case)
         right = self._settings.get("exit", 0)
         if ran.trouble or ran.result.exit_code != right:
             said = ran.result.stderr[-400:].decode(errors="replace")

@@ -163,6 +163,8 @@ class _Trial:
 
     def __init__(self, task: Task, jails: Opener, seed: int, clock: Callable[[], float]) -> None:
         self._task, self._jails, self._seed, self._clock = task, jails, seed, clock
+        # What the author wrote is not what an audit watches.
+        self._aside: Opener = getattr(jails, "aside", jails)
         self._material, self._language = _material(task), _language(task)
         self._graded = task.settings.get("core") == "graded"
         found = limits(task)
@@ -181,6 +183,7 @@ class _Trial:
         try:
             with self._timed("quick"):
                 self._tool = _tools.get((self._task.image, self._language), self._find_tool)
+                self._prove((*self._material.public, *self._material.hidden), (self._task.task_hash, "files"))
                 program = build(self._jails, self._language, self._tool, source)
                 going_on = self._ask_all(program, self._material.public)
             if going_on:
@@ -199,7 +202,7 @@ class _Trial:
             self.seconds[layer] = self._clock() - started
 
     def _find_tool(self) -> str:
-        return find_tool(self._jails, self._language)
+        return find_tool(self._aside, self._language)
 
     def _ask_all(self, program: Mapping[str, bytes], cases: Sequence[Case]) -> bool:
         asked = [self._ask(program, case) for case in cases]
@@ -249,14 +252,13 @@ class _Trial:
             "answer": answer,
             "expected": case.expected,
         }
-        result = self._jails.run((*PYTHON, "/job/checker.py"), self._author, files=files)
+        result = self._aside.run((*PYTHON, "/job/checker.py"), self._author, files=files)
         if result.status is JailStatus.infra:
             raise _Decided(Finding("infra", case.layer, "infra", result.detail))
         return result.status is JailStatus.ok and result.stdout.strip() == ACCEPT
 
     def _hidden(self) -> tuple[Case, ...]:
         """Every hidden case; what is drawn is drawn once for all that are judged with this seed."""
-        self._prove(self._material.hidden, (self._task.task_hash, "files"))
         if not self._material.generator:
             return self._material.hidden
         key = (self._task.task_hash, self._task.folder, self._seed)
@@ -268,8 +270,8 @@ class _Trial:
         def proven() -> bool:
             for case in cases:
                 if not self._equals(case, case.expected):
-                    text = f"hidden case {case.index}: the checker refuses the expected output"
-                    raise _Decided(Finding("task_broken", "hidden", "checker", text))
+                    text = f"case {case.index}: the checker refuses the expected output"
+                    raise _Decided(Finding("task_broken", case.layer, "checker", text))
             return True
 
         _proven.get(key, proven)
@@ -288,7 +290,7 @@ class _Trial:
 
     def _build_gold(self) -> dict[str, bytes]:
         try:
-            return build(self._jails, self._language, self._tool, self._material.gold)
+            return build(self._aside, self._language, self._tool, self._material.gold)
         except Unbuilt as unbuilt:
             raise _Decided(_blamed(unbuilt.finding)) from None
 
@@ -309,7 +311,7 @@ class _Trial:
         stdin: bytes = b"",
     ) -> bytes:
         """What a program of the author's prints; one that fails breaks the task, whoever is being judged."""
-        result = self._jails.run(command, policy, files=files, stdin=stdin)
+        result = self._aside.run(command, policy, files=files, stdin=stdin)
         if result.status is not JailStatus.ok:
             text = f"{what}: {result.detail or result.status} {result.stderr[-400:].decode(errors='replace')}"
             raise _Decided(_blamed(Finding("task_broken", "hidden", what, text), result))
