@@ -103,6 +103,12 @@ def _task_broken(data: Data) -> str:
     return f"the gold solution of {task} got {status}: its group is masked"
 
 
+def go_on(run: Mapping[str, Any]) -> str:
+    """The command that goes on with a run: by whom it was carried out."""
+    verb = "run resume" if run.get("supervisor") == "daemon" else "train --resume"
+    return f"appliance {verb} {clean_line(run['id'])}"
+
+
 def _control(what: str) -> Callable[[Data], str]:
     """An order that came over the control socket, and who gave it."""
 

@@ -59,6 +59,7 @@ def show(run_id: str, as_json: bool) -> None:
     from appliance.clean import clean_line
     from appliance.daemon.lock import holder
     from appliance.errors import StoreError
+    from appliance.narrate import go_on
     from appliance.paths import from_environment
     from appliance.reads import Reads
     from appliance.report import read_report, write_report
@@ -76,7 +77,7 @@ def show(run_id: str, as_json: bool) -> None:
         report = read_report(paths.store, run_id, folder)
         click.echo(f"the files of the report are not made anew: {clean_line(str(error))}", err=True)
     if row["state"] == "died":
-        click.echo(f"the run died; go on with: appliance train --resume {clean_line(run_id)}", err=True)
+        click.echo(f"the run died; go on with: {go_on(row)}", err=True)
     brief = {"run": run_id, "state": row["state"], "folder": str(folder)}
     click.echo(json.dumps(brief | report.to_json()) if as_json else report.text)
 

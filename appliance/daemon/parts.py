@@ -112,7 +112,7 @@ def _judge(desk: Desk, context: JobContext) -> dict[str, Any]:
     leash = Leash()
     context.on_cancel(leash.cut)
     with _cut_after(context.limit_s, leash):
-        result = desk.judge_attempt(context.payload, leash)
+        result = desk.judge_attempt(context.payload, leash, context.attempt)
     context.took(start_s=leash.start_s, teardown_s=leash.teardown_s)
     if leash.is_cut and not context.cancelled:
         raise Overrun
