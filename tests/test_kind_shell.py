@@ -140,6 +140,10 @@ def row(**fields: Any) -> list[dict[str, Any]]:
     return [{**EXAMPLE, **fields}]
 
 
+def examples(*fixture: dict[str, str]) -> dict[str, str | None]:
+    return {"public/examples.json": json.dumps(row(fixture=list(fixture)))}
+
+
 BROKEN: tuple[tuple[str, Mapping[str, str | None], str], ...] = (
     ("", {}, "field 'generated' is missing"),
     ("generated = 0", {}, "is not above 0"),
@@ -152,13 +156,13 @@ BROKEN: tuple[tuple[str, Mapping[str, str | None], str], ...] = (
     (TABLE, {"public/examples.json": json.dumps([1])}, "case 0: not an object"),
     (TABLE, {"tests/cases.json": json.dumps(row(fixtures=[]))}, "unknown key 'fixtures'"),
     (TABLE, {"public/examples.json": json.dumps(row(arguments=[1]))}, "something else than texts"),
-    (TABLE, {"public/examples.json": json.dumps(row(fixture=[{"path": "../x"}]))}, "not a plain relative one"),
-    (TABLE, {"public/examples.json": json.dumps(row(fixture=[{"path": "/x"}]))}, "not a plain relative one"),
-    (TABLE, {"public/examples.json": json.dumps(row(fixture=[{"path": "x", "text": "", "link": "y"}]))}, "more than one"),
-    (TABLE, {"public/examples.json": json.dumps(row(fixture=[{"path": "x", "mode": "9"}]))}, "is not a mode"),
-    (TABLE, {"public/examples.json": json.dumps(row(fixture=[{"path": "x"}, {"path": "x"}]))}, "is there twice"),
-    (TABLE, {"public/examples.json": json.dumps(row(fixture=[{"path": "x", "base64": "!"}]))}, "field 'base64'"),
-    (TABLE, {"public/examples.json": json.dumps(row(fixture=[{"path": "x", "text": ""}, {"path": "x/y"}]))}, "is no folder"),
+    (TABLE, examples({"path": "../x"}), "not a plain relative one"),
+    (TABLE, examples({"path": "/x"}), "not a plain relative one"),
+    (TABLE, examples({"path": "x", "text": "", "link": "y"}), "more than one"),
+    (TABLE, examples({"path": "x", "mode": "9"}), "is not a mode"),
+    (TABLE, examples({"path": "x"}, {"path": "x"}), "is there twice"),
+    (TABLE, examples({"path": "x", "base64": "!"}), "field 'base64'"),
+    (TABLE, examples({"path": "x", "text": ""}, {"path": "x/y"}), "is no folder"),
 )  # fmt: skip
 
 
