@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -155,8 +156,12 @@ BROKEN: tuple[tuple[str, Mapping[str, str | None], str], ...] = (
     (TABLE, {"public/examples.json": "{"}, "examples.json"),
     (TABLE, {"public/examples.json": json.dumps([1])}, "case 0: not an object"),
     (TABLE, {"tests/cases.json": json.dumps(row(fixtures=[]))}, "unknown key 'fixtures'"),
-    (TABLE, {"public/examples.json": json.dumps(row(arguments=[1]))}, "something else than texts"),
+    (TABLE, {"public/examples.json": json.dumps(row(arguments=[1]))}, "something else than short texts"),
     (TABLE, examples({"path": "../x"}), "not a plain relative one"),
+    (TABLE, {"public/examples.json": json.dumps(row(arguments=["x" * 70_000]))}, "something else than short texts"),
+    (TABLE, {"public/examples.json": json.dumps(row(stdin="\ud800"))}, "case 0: "),
+    (TABLE, examples({"path": "x" * 300}), "not a plain relative one"),
+    (TABLE, examples({"path": "a/" * 70 + "a"}), "not a plain relative one"),
     (TABLE, examples({"path": "/x"}), "not a plain relative one"),
     (TABLE, examples({"path": "x", "text": "", "link": "y"}), "more than one"),
     (TABLE, examples({"path": "x", "mode": "9"}), "is not a mode"),
@@ -196,6 +201,19 @@ def test_fixtures_follow_the_seed_and_are_made_once(yard: Yard, tmp_path: Path) 
     assert shell.examine(task, public_only, jails, 1).outcomes == first.outcomes
     assert jails.sessions - before == 3, "one session for each case, and none for generator or gold"
     assert shell.examine(task, public_only, jails, 2).outcomes != first.outcomes
+
+
+@pytest.mark.jail
+def test_one_submission_has_one_verdict(judge: Judge) -> None:
+    """Many at once, which also share what is drawn for their seed."""
+    task = TASKS["shell-logs"]
+    wrong = script('for f in *.log; do rm -f -- "$f"; done\nmkdir -p archive\n')
+    gold = script((Path(task.folder) / "solution/solution.sh").read_text())
+    with ThreadPoolExecutor(4) as pool:
+        verdicts = list(pool.map(lambda files: judge.judge(task, files, seed=11), [gold, wrong] * 8))
+    told = {(verdict.status, verdict.reward, str(verdict.evidence)) for verdict in verdicts}
+    assert len(told) == 2
+    assert {verdict.status for verdict in verdicts[::2]} == {"pass"}
 
 
 @pytest.mark.jail

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from importlib import util
 from pathlib import Path
@@ -181,6 +182,19 @@ def test_generated_cases_follow_the_seed_and_are_made_once(yard: Yard, tmp_path:
     assert again.outcomes == first.outcomes
     assert stdio.examine(task, tell, jails, 2).outcomes != first.outcomes
     assert len({outcome.got for outcome in first.outcomes}) == 6
+
+
+@pytest.mark.jail
+def test_one_submission_has_one_verdict(judge: Judge) -> None:
+    """Many at once, in which the order of a set could differ from one interpreter to the next."""
+    wrong = source("print(*{'one', 'two', 'three', 'four', 'five'})")
+    gold = source((PACK / "stdio-sums/solution/solution.py").read_text())
+    with ThreadPoolExecutor(4) as pool:
+        asked = [gold, wrong] * 8
+        verdicts = list(pool.map(lambda files: judge.judge(TASKS["stdio-sums"], files, seed=11), asked))
+    told = {(verdict.status, verdict.reward, str(verdict.evidence)) for verdict in verdicts}
+    assert len(told) == 2
+    assert {verdict.status for verdict in verdicts[::2]} == {"pass"}
 
 
 @pytest.mark.jail

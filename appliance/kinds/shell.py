@@ -32,7 +32,16 @@ from appliance.examination import (
     jail_finding,
     limits,
 )
-from appliance.kinds.shell_cases import GENERATOR, GOLD, PUBLIC, SOURCE, Case, Material, read_material
+from appliance.kinds.shell_cases import (
+    GENERATOR,
+    GOLD,
+    PUBLIC,
+    SOURCE,
+    Case,
+    Material,
+    read_material,
+    too_long,
+)
 from appliance.kinds.shell_trees import (
     MODES,
     Tree,
@@ -315,6 +324,8 @@ class _Trial:
             text = trouble or f"it left no folder {TREE}"
             raise _Decided(Finding("task_broken", "hidden", "generator", text))
         arguments = tuple(split_arguments(files.get("arguments", b"")))
+        if too_long(arguments):
+            raise _Decided(Finding("task_broken", "hidden", "generator", "its arguments are too long"))
         case = Case("hidden", first + number, fixture, {}, arguments, files.get("stdin", b""))
         return self._with_expected(case, snapshot, files.get("stdout", b""))
 

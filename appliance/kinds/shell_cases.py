@@ -8,7 +8,8 @@ script.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 from appliance import values
 from appliance.errors import TaskError
 from appliance.examination import Layer
-from appliance.kinds.shell_trees import Tree, read_tree
+from appliance.kinds.shell_trees import Tree, is_encodable, read_tree
 from appliance.tables import Field, check_table
 
 SOURCE = "solution.sh"
@@ -24,6 +25,8 @@ GOLD = "solution/solution.sh"
 PUBLIC = "public/examples.json"
 HIDDEN = "tests/cases.json"
 GENERATOR = "hidden/generator.py"
+
+MAX_ARGUMENT_BYTES = 64 * 1024
 
 _CASE = {
     "fixture": Field(list),
@@ -60,6 +63,11 @@ class Material:
     generator: bytes
 
 
+def too_long(arguments: Sequence[str]) -> bool:
+    """Whether a command cannot take them all."""
+    return sum(len(os.fsencode(word)) + 1 for word in arguments) > MAX_ARGUMENT_BYTES
+
+
 def read_material(folder: Path, settings: Mapping[str, Any]) -> Material:
     """Read and check a task folder; TaskError names the file, the case and the remedy."""
     public = _read_cases(folder / PUBLIC, "quick")
@@ -90,8 +98,13 @@ def _case(where: str, layer: Layer, index: int, row: object) -> Case:
         where, {name: item for name, item in table.items() if item or name not in _TEXTS}, _CASE, TaskError
     )
     arguments = tuple(table.get("arguments", ()))
-    if not all(isinstance(word, str) and "\0" not in word for word in arguments):
-        raise TaskError(f"{where}: field 'arguments' holds something else than texts", remedy="write strings")
+    texts = [word for word in (*arguments, *map(table.get, _TEXTS)) if isinstance(word, str)]
+    if not all(map(is_encodable, texts)):
+        raise TaskError(f"{where}: a text that stands for no bytes", remedy="leave lone surrogates out")
+    if not all(isinstance(word, str) and "\0" not in word for word in arguments) or too_long(arguments):
+        raise TaskError(
+            f"{where}: field 'arguments' holds something else than short texts", remedy="write strings"
+        )
     stdin, stdout = (str(table.get(name, "")).encode("utf-8", "surrogateescape") for name in _TEXTS)
     fixture = read_tree(f"{where}: field 'fixture'", table["fixture"])
     expected = read_tree(f"{where}: field 'expected'", table["expected"])

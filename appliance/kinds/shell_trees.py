@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import os
 import stat
 from collections.abc import Mapping
 from typing import Any
@@ -24,6 +25,8 @@ ROOT = "."
 MODES = ("ignore", "executable", "exact")
 """What of the permissions of files and folders is compared: nothing, whether the owner may execute, or every bit."""
 FILE_MODE, FOLDER_MODE = 0o644, 0o755
+MAX_NAME, MAX_DEPTH = 255, 60
+MAX_TARGET = 4000
 
 _ROW = {
     "path": Field(str),
@@ -61,19 +64,42 @@ def _read_entry(where: str, row: object) -> Entry:
     table: Mapping[str, Any] = row
     check_table(where, {name: item for name, item in table.items() if name != "text"}, _ROW, TaskError)
     path = table["path"]
-    if {"", ROOT, ".."} & set(path.split("/")) or "\0" in path:
+    if not _is_plain(path):
         raise TaskError(
-            f"{where}: the path {path!r} is not a plain relative one", remedy="write it without . and .."
+            f"{where}: the path {path!r} is not a plain relative one",
+            remedy="write it without . and .., and not too long",
         )
     if len({"text", "base64", "link"} & table.keys()) > 1:
         raise TaskError(
             f"{where}: more than one of text, base64 and link", remedy="write one, or none for a folder"
+        )
+    texts = [table[name] for name in ("text", "link") if isinstance(table.get(name), str)]
+    if not all(map(is_encodable, texts)) or len(table.get("link", "")) > MAX_TARGET:
+        raise TaskError(
+            f"{where}: a text that no file or link can hold", remedy="write base64, or a shorter link"
         )
     if "link" in table:
         return Entry(path, "link", 0o777, table["link"].encode("utf-8", "surrogateescape"))
     body = _body(where, table)
     mode = _mode(where, table, FOLDER_MODE if body is None else FILE_MODE)
     return Entry(path, "folder", mode) if body is None else Entry(path, "file", mode, body)
+
+
+def _is_plain(path: str) -> bool:
+    """Whether a session can begin with it, below one more folder."""
+    parts = path.split("/")
+    if {"", ROOT, ".."} & set(parts) or "\0" in path or len(parts) > MAX_DEPTH:
+        return False
+    return is_encodable(path) and all(len(os.fsencode(part)) <= MAX_NAME for part in parts)
+
+
+def is_encodable(text: str) -> bool:
+    """Whether a text of JSON stands for bytes: a lone surrogate may stand for none."""
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _body(where: str, row: Mapping[str, Any]) -> bytes | None:
