@@ -76,7 +76,9 @@ TREE, PRISTINE = "tree", "fixture"
 REMEMBERED = 32
 """Pairs of task and seed of which the generated cases are kept."""
 AUTHOR_LIMITS = Limits(memory_mb=512, pids=32, cpu_s=10, wall_s=30, disk_mb=64, inodes=4096, output_kb=1024)
-"""Of the generator's session. The gold script gets what a candidate gets."""
+"""Of the generator's session. The gold script gets what a candidate gets, but for PATIENCE."""
+PATIENCE = 4
+"""Times the wall limit of a candidate, for the gold script: a busy host is no fault of the task's."""
 WALK = CollectLimits(file_bytes=1, total_bytes=1 << 20, entries=20_000, depth=64)
 """Only what is no file, folder or link is looked for."""
 
@@ -196,7 +198,9 @@ class _Trial:
         self._interpreter = self._settings.get("interpreter", "sh")
         # Not the seed itself, from which fixtures are drawn: the script sees its environment.
         env = (("PYTHONHASHSEED", str(derive_seed("shell hashes", seed, task.task_hash) % 2**32)),)
-        self._policy, self._author = Policy(limits(task), env), Policy(AUTHOR_LIMITS, env)
+        found = limits(task)
+        self._policy, self._author = Policy(found, env), Policy(AUTHOR_LIMITS, env)
+        self._gold = Policy(replace(found, wall_s=PATIENCE * found.wall_s), env)
         self.outcomes: list[Outcome] = []
         self.seconds: dict[Layer, float] = {}
         self.cost: dict[str, float] = {}
@@ -235,7 +239,7 @@ class _Trial:
         return all(outcome.correct for outcome in asked)
 
     def _ask(self, script: bytes, case: Case) -> Outcome:
-        ran = self._run(self._jails, script, case)
+        ran = self._run(self._jails, self._policy, script, case)
         self._count(ran.result)
         outcome = self._judged(case, ran)
         self.outcomes.append(outcome)
@@ -271,11 +275,12 @@ class _Trial:
             before = self.cost.get(name, 0.0)
             self.cost[name] = max(before, used) if name == "peak_mib" else before + used
 
-    def _run(self, jails: Opener, script: bytes, case: Case) -> Ran:
+    def _run(self, jails: Opener, policy: Policy, script: bytes, case: Case) -> Ran:
         """Lay out the fixture, run the script on it, and read what is there then."""
         start = Snapshot("", (*moved(case.fixture, PRISTINE), Entry(SOURCE, "file", 0o755, script)))
-        with jails.session(self._policy, start) as seat:
-            laid = seat.run(_LAY_OUT)
+        patient = replace(policy.limits, cpu_s=AUTHOR_LIMITS.cpu_s, wall_s=AUTHOR_LIMITS.wall_s)
+        with jails.session(policy, start) as seat:
+            laid = seat.run(_LAY_OUT, limits=patient)
             if laid.status is not JailStatus.ok:
                 text = f"the fixture cannot be laid out: {laid.detail or laid.stderr[-400:].decode(errors='replace')}"
                 raise _Decided(_blamed("fixture", case.layer, laid, text))
@@ -336,7 +341,7 @@ class _Trial:
                 text = "it left no folder named expected"
                 raise _Decided(Finding("task_broken", "hidden", "generator", text))
             return replace(case, expected=wanted, stdout=stdout)
-        ran = self._run(self._aside, self._material.gold, case)
+        ran = self._run(self._aside, self._gold, self._material.gold, case)
         right = self._settings.get("exit", 0)
         if ran.trouble or ran.result.exit_code != right:
             said = ran.result.stderr[-400:].decode(errors="replace")

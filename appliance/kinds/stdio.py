@@ -57,7 +57,9 @@ SETTINGS = {
 REMEMBERED = 32
 """Pairs of task and seed of which the generated cases are kept."""
 AUTHOR_LIMITS = Limits(memory_mb=512, pids=32, cpu_s=10, wall_s=30, disk_mb=64, output_kb=1024)
-"""Of a generator's and of a checker's jail. The gold program gets what a candidate gets."""
+"""Of a generator's and of a checker's jail. The gold program gets what a candidate gets, but for PATIENCE."""
+PATIENCE = 4
+"""Times the wall limit of a candidate, for the gold program: a busy host is no fault of the task's."""
 ACCEPT = b"accept"
 _tools: Once[str] = Once(REMEMBERED)
 _golds: Once[dict[str, bytes]] = Once(REMEMBERED)
@@ -173,6 +175,7 @@ class _Trial:
         env = (("PYTHONHASHSEED", str(derive_seed("stdio hashes", seed, task.task_hash) % 2**32)),)
         self._policy = Policy(replace(found, output_kb=answer), env)
         self._author = Policy(AUTHOR_LIMITS, env)
+        self._gold = Policy(replace(self._policy.limits, wall_s=PATIENCE * found.wall_s), env)
         self._tool = ""
         self.outcomes: list[Outcome] = []
         self.seconds: dict[Layer, float] = {}
@@ -299,7 +302,7 @@ class _Trial:
         command = (*PYTHON, "/job/generator.py", seed, str(number))
         program = {"generator.py": self._material.generator}
         drawn = self._trusted("generator", command, self._author, program)
-        expected = self._trusted("gold", self._language.run, self._policy, gold, drawn)
+        expected = self._trusted("gold", self._language.run, self._gold, gold, drawn)
         return Case("hidden", first + number, drawn, expected)
 
     def _trusted(
