@@ -163,7 +163,9 @@ def _mounts(image: Image, job: str, limits: Limits) -> list[str]:
 
 def _visible(image: Image, job: str) -> list[str]:
     binds = [f"{source}:{target}" for source, target in image.binds] + [f"{job}:{JOB}"]
-    return [*_repeated("--bindmount_ro", binds), *_repeated("--bindmount", list(DEVICES))]
+    # Read-only is no limit on writing to a device, and where the host's are so (PrivateDevices= of a unit) a
+    # jail cannot have it otherwise.
+    return _repeated("--bindmount_ro", [*binds, *DEVICES])
 
 
 def _mode(path: str) -> str:
