@@ -76,10 +76,11 @@ def shipped(kind: str) -> Iterator[tuple[Task, Attack | Honest]]:
     if kind not in kinds():
         raise NotFoundError(f"no attacks on a kind {kind!r}", remedy=nearest(kind, kinds()))
     module = importlib.import_module(f"appliance.attacks.{kind}")
-    task = load_task(PACK / module.TASK)
-    for made in (module.attacks, module.honest):
-        for what in made(task):
-            yield task, what
+    for name in (module.TASK, *getattr(module, "MORE", ())):
+        task = load_task(PACK / name)
+        for made in (module.attacks, module.honest):
+            for what in made(task):
+                yield task, what
 
 
 def judged(
