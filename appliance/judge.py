@@ -236,6 +236,8 @@ def verifier_hash(kind: str) -> str:
     """What judged: the verifier's own source files and the version of the appliance."""
     package = Path(values.__file__).parent
     names = ["judge.py", "dialogue.py", "examination.py", "values.py", f"kinds/{kind}.py"]
+    # Its frames are those of the other workers too.
+    names.append("kinds/function_worker.py")
     names += sorted(path.relative_to(package).as_posix() for path in package.glob(f"kinds/{kind}_*.py"))
     files = {name: (package / name).read_bytes() for name in names}
     return bytes_hash({**files, "version": __version__.encode()})
