@@ -1,6 +1,7 @@
 """Attacks on the judge: known ways to a reward without the work, one module for each kind of task.
 
-A module is named as its kind and has `TASK` (a folder of the pack beside it), `attacks(task)` and `honest(task)`. The
+A module is named as its kind and has `TASK` (a folder of the pack beside it), `attacks(task)` and `honest(task)`;
+perhaps `MORE`, further folders, each with the two functions that make its submissions. The
 ids are those of the catalogue: a letter for the family, a number for the entry. An attack is caught when its verdict
 has one of the statuses required of it and no reward; an honest submission must get exactly its own status, so that a
 wrong solution is never taken for a cheat. `appliance judge attack` runs them.

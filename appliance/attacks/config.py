@@ -7,11 +7,12 @@ nginx, with its own attacks and honest submissions. It needs nginx in the image.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from appliance.attacks import Attack, Honest
+from appliance.kinds.config_consumers import CONSUMERS
 from appliance.nouns import Task, VerdictStatus
 
 TASK = "config_logging"
@@ -272,5 +273,11 @@ def site_honest(task: Task) -> Iterator[Honest]:
         yield Honest(variant, {SITE: text.encode()}, "fail")
 
 
-MORE = {"config_nginx": (site_attacks, site_honest)}
+def _where_installed(make: Callable[[Task], Iterator[Any]]) -> Callable[[Task], Iterator[Any]]:
+    """Nothing where nginx is not installed: no submission for it could be judged."""
+    missing = [path for path in CONSUMERS["nginx"].programs if not Path(path).is_file()]
+    return (lambda task: iter(())) if missing else make
+
+
+MORE = {"config_nginx": (_where_installed(site_attacks), _where_installed(site_honest))}
 """Further tasks of the pack, each with its attacks and honest submissions."""
