@@ -94,6 +94,8 @@ class Examination:
     """Of the kind: a closed one (False) takes the whole reward, an open one earns nothing."""
     signals: Mapping[str, Signal] = field(default_factory=dict)
     """Of the kind, for people to read: role `monitor`, no weight."""
+    chance: float = 0.0
+    """Share of the hidden cases that a guess gets right: a graded reward begins above it."""
 
     @property
     def public_passed(self) -> int:

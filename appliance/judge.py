@@ -154,7 +154,7 @@ def conclude(
     status = _status(examination)
     gates = {**examination.gates, **_gates(examination.finding)}
     signals = {**examination.signals, **_signals(examination)}
-    core = _core(signals["hidden_share"].value, task.settings.get("core", "binary"))
+    core = _core(signals["hidden_share"].value, task.settings.get("core", "binary"), examination.chance)
     return Verdict(
         task=task.key,
         status=status,
@@ -197,9 +197,12 @@ def _signals(examination: Examination) -> dict[str, Signal]:
     }
 
 
-def _core(hidden_share: float, mode: str) -> float:
-    """All or nothing by default; `graded` squares the share, so that easy cases alone pay little."""
-    return hidden_share**2 if mode == "graded" else float(hidden_share == 1.0)
+def _core(hidden_share: float, mode: str, chance: float) -> float:
+    """All or nothing by default. `graded` squares the share, so that easy cases alone pay little; where a guess is
+    right by chance, it rescales the share instead, so that guessing pays nothing."""
+    if mode != "graded":
+        return float(hidden_share == 1.0)
+    return max(0.0, (hidden_share - chance) / (1.0 - chance)) if chance else hidden_share**2
 
 
 def reward(gates: Mapping[str, bool], core: float) -> float:
