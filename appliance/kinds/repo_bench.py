@@ -18,6 +18,7 @@ from appliance.kinds.repo_suite import (
     Question,
     Suspicion,
     ask,
+    by_test,
     contradicts,
     draw_for,
     outcomes,
@@ -50,6 +51,7 @@ class Bench:
         self._roots = [*([f"{_ROOT}/{source}"] if source else []), _ROOT]
         # Alike in every jail of a judging, so that sets come in one order; the seed itself stays with us.
         self._hash_seed = str(self._draw_for("hashes").getrandbits(32))
+        self._chance = self._draw_for("chance").getrandbits(32)
         self._layer: Layer = "quick"
         self._since = 0.0
         self.seconds: dict[Layer, float] = {}
@@ -65,7 +67,7 @@ class Bench:
             if all(outcome.correct for outcome in seen):
                 self._turn_to("suite")
                 for question in plan(self._material, self._draw):
-                    answers.note(question, *ask(dialogue, question, self._roots, self._draw))
+                    answers.note(question, *self._ask(dialogue, question))
 
         return seen, answers, self._converse("quick", tree, "repo_runner", talk)
 
@@ -77,15 +79,16 @@ class Bench:
         if suspicion is None:
             return None
         right, finding = self.words("suite", gold, suspicion.questions)
-        if finding is None and any(map(contradicts, suspicion.sorted(right).values())):
+        if finding is None and any(map(contradicts, by_test(suspicion.questions, right).values())):
             finding = Finding("fail", "suite", "twin", "a twin passes with the gold solution")
         if finding is not None:
             broken = Finding("task_broken", "suite", "gold", f"{finding.outcome}: {finding.text}")
             return finding if finding.status == "infra" else broken
-        again, finding = self.words("suite", tree, suspicion.questions)
+        questions = suspicion.repeated(self._draw)
+        again, finding = self.words("suite", tree, questions)
         if finding is not None and finding.status == "infra":
             return finding
-        for index, words in suspicion.sorted(again).items():
+        for index, words in by_test(questions, again).items():
             if contradicts(words, proof=True):
                 text = f"{self._material.fixed[index][0].id} and its opposite are both said to pass"
                 return Finding("tamper", "suite", "contradiction", text)
@@ -99,7 +102,7 @@ class Bench:
 
         def talk(dialogue: Dialogue) -> None:
             for question in questions:
-                words.append(ask(dialogue, question, self._roots, self._draw)[0])
+                words.append(self._ask(dialogue, question)[0])
 
         return words, self._converse(layer, tree, "repo_runner", talk)
 
@@ -140,8 +143,12 @@ class Bench:
 
     def _ask_seen(self, dialogue: Dialogue, seen: list[Outcome]) -> None:
         for index, (test, text) in enumerate(self._material.public):
-            word, trouble = ask(dialogue, Question(test, text), self._roots, self._draw)
+            word, trouble = self._ask(dialogue, Question(test, text))
             seen.append(Outcome("quick", index, "correct" if word == PASSED else word, trouble))
+
+    def _ask(self, dialogue: Dialogue, question: Question) -> tuple[str, str]:
+        name = f"test_{self._draw.getrandbits(48):012x}"
+        return ask(dialogue, question, name, {"roots": self._roots, "chance": self._chance})
 
     def _draw_for(self, purpose: str) -> random.Random:
         return draw_for(self._seed, self._task.hidden_hash, purpose)

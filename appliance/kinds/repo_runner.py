@@ -17,6 +17,8 @@ import gc
 import importlib
 import json
 import os
+import random
+import re
 import sys
 import types
 import unittest
@@ -35,11 +37,13 @@ WRITABLE = ("/work", "/tmp", "/dev/shm")
 WORD_CAP = 4096
 PR_SET_DUMPABLE = 4
 
-PRELOADED = (
-    "collections.abc", "contextlib", "copy", "csv", "dataclasses", "datetime", "decimal", "enum", "functools",
-    "heapq", "itertools", "math", "operator", "pathlib", "random", "re", "string", "tempfile", "textwrap", "typing",
-)  # fmt: skip
-"""What many programs import: loaded once, and not once for each test."""
+_IMPORT = re.compile(
+    rb"^[ \t]*(?:import|from)[ \t]+([A-Za-z_][\w.]*)(?:[ \t]+import[ \t]+([A-Za-z_]\w*))?", re.MULTILINE
+)
+_NOT_AHEAD = frozenset(
+    {"antigravity", "idlelib", "lib2to3", "test", "this", "tkinter", "turtle", "turtledemo"}
+)
+"""Modules of the standard library that do something when they are imported, or are no use here."""
 
 _prctl = ctypes.CDLL(None).prctl
 
@@ -54,13 +58,19 @@ class Compiled(SourceFileLoader):
 
 
 def compile_all() -> None:
-    """Compile the code base once; what does not compile says so where it is imported."""
+    """Compile the code base once, and load what it wants of the standard library; neither runs a line of it.
+
+    What does not compile says so where it is imported.
+    """
     for folder, _, names in os.walk(ROOT):
         for path in (f"{folder}/{name}" for name in names if name.endswith(".py")):
+            with open(path, "rb") as file:
+                body = file.read()
+            preload({tuple(word.decode() for word in words) for words in _IMPORT.findall(body)})
             try:
-                with open(path, "rb") as file, warnings.catch_warnings():
+                with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
-                    Compiled.code[path] = compile(file.read(), path, "exec", dont_inherit=True)
+                    Compiled.code[path] = compile(body, path, "exec", dont_inherit=True)
             except (SyntaxError, ValueError, RecursionError, MemoryError):
                 continue
     finder = FileFinder.path_hook((Compiled, [".py"]))
@@ -71,6 +81,18 @@ def compile_all() -> None:
         return finder(path)
 
     sys.path_hooks.insert(0, below_root)
+
+
+def preload(wanted: set[tuple[str, ...]]) -> None:
+    """Import modules of the standard library now, and not once more for each test. `wanted`: module, perhaps a part."""
+    for module, part in sorted(wanted):
+        top = module.partition(".")[0]
+        if top in sys.stdlib_module_names and top not in _NOT_AHEAD and "__" not in module + part:
+            for name in (module, f"{module}.{part}"):
+                try:
+                    importlib.import_module(name)
+                except ImportError:
+                    continue
 
 
 class Tally(unittest.TestResult):
@@ -157,6 +179,8 @@ def be_candidate(request: dict[str, Any], closed: tuple[int, ...], sink: int) ->
             os.dup2(null, fd)
         sys.path += request["roots"]
         os.chdir(ROOT)
+        # The same for every test of a judging, so that it can be repeated.
+        random.seed(request["chance"])
         os.write(sink, json.dumps(run(request)).encode()[:WORD_CAP])
     finally:
         # No exit handler, thread or destructor of the candidate has anything left to say.
@@ -225,8 +249,6 @@ def empty(folder: str) -> None:
 def main() -> None:
     source, sink = (int(number) for number in os.environ.pop("APPLIANCE_CHANNEL").split(","))
     _prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
-    for name in PRELOADED:
-        importlib.import_module(name)
     compile_all()
     # What is loaded now is shared by every child: its collector must not touch, and thereby copy, it.
     gc.collect()

@@ -20,8 +20,11 @@ from appliance.kinds.repo_twins import CONTRADICTIONS, NAME, PASSES, PROOFS, For
 
 PASSED = "passed"
 WORDS = frozenset({PASSED, "failed", "error", "skipped", "missing", "load_error", "malformed"})
-PROVED = 3
+PROVED = 2
 """Suspicious tests that are asked again; one is enough."""
+REPEATS = 6
+"""How often each question is then asked: a program that is right half the time passes two opposite forms that often
+once in four thousand times, and one that forges always does."""
 
 Words = Mapping[Form, str]
 
@@ -88,9 +91,10 @@ def every_form(twins: Group) -> list[tuple[Form, str]]:
     return [*forms, ("canary", twins.canary)] if twins.canary else forms
 
 
-def ask(dialogue: Dialogue, question: Question, roots: Sequence[str], draw: random.Random) -> tuple[str, str]:
+def ask(
+    dialogue: Dialogue, question: Question, name: str, surroundings: Mapping[str, object]
+) -> tuple[str, str]:
     """Have one test run under a name that says nothing; Broken when the answer is none."""
-    name = f"test_{draw.getrandbits(48):012x}"
     test = question.test
     reply = dialogue.ask(
         {
@@ -99,8 +103,8 @@ def ask(dialogue: Dialogue, question: Question, roots: Sequence[str], draw: rand
             "path": test.path,
             "owner": test.owner,
             "name": name,
-            "roots": list(roots),
             "source": question.text.replace(NAME, name),
+            **surroundings,
         }
     )
     match reply:
@@ -165,10 +169,19 @@ class Suspicion:
         draw.shuffle(questions)
         return cls(tuple(questions)) if questions else None
 
-    def sorted(self, words: Sequence[str]) -> dict[int, dict[Form, str]]:
-        """Answers to the questions, by test and form."""
-        found: dict[int, dict[Form, str]] = {}
-        for question, word in zip(self.questions, words, strict=False):
-            assert question.group is not None
-            found.setdefault(question.group, {})[question.form] = word
-        return found
+    def repeated(self, draw: random.Random) -> list[Question]:
+        """All questions `REPEATS` times, in some order."""
+        questions = [*self.questions] * REPEATS
+        draw.shuffle(questions)
+        return questions
+
+
+def by_test(questions: Sequence[Question], words: Sequence[str]) -> dict[int, dict[Form, str]]:
+    """Answers by test and form; a form that was asked several times has passed when it always did."""
+    found: dict[int, dict[Form, str]] = {}
+    for question, word in zip(questions, words, strict=False):
+        assert question.group is not None
+        forms = found.setdefault(question.group, {})
+        if forms.get(question.form, PASSED) == PASSED:
+            forms[question.form] = word
+    return found
