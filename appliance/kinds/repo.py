@@ -185,16 +185,24 @@ def _tree(task: Task, artefacts: Mapping[str, bytes]) -> dict[str, bytes]:
     return {**material.base, **allowed, **material.support}
 
 
-def check_twins(task: Task, jails: Opener, clock: Callable[[], float] = time.monotonic) -> list[str]:
-    """Run the gold solution through every form that can be drawn; name the tests where one ends as it must not."""
+def check_lists(task: Task, jails: Opener, clock: Callable[[], float] = time.monotonic) -> list[str]:
+    """What is wrong with the lists of a task: more than one gold verdict can find out, in two jails.
+
+    Every form of every test that can ever be drawn must end with the gold solution as it has to, and every test of
+    FAIL_TO_PASS must fail on the untouched code base. SandboxError is the host's failure.
+    """
     material = _material(task)
     bench = Bench(task, material, jails, 0, clock)
-    questions = [
-        Question(test, text, form) for test, twins in material.fixed for form, text in every_form(twins)
-    ]
-    words, finding = bench.words("audit", _tree(task, _gold(task)), questions)
+    forms = [Question(test, text, form) for test, twins in material.fixed for form, text in every_form(twins)]
+    words, finding = bench.words("audit", _tree(task, _gold(task)), forms)
     if finding is not None:
-        return [f"{finding.outcome}: {finding.text}"]
-    asked = zip(questions, words, strict=True)
+        return [f"the gold solution: {finding.outcome}: {finding.text}"]
+    asked = zip(forms, words, strict=True)
     wrong = {question.test.id for question, word in asked if (word == PASSED) != PASSES[question.form]}
-    return sorted(wrong)
+    start = [Question(test, twins.true) for test, twins in material.fixed]
+    before, _ = bench.words("audit", _tree(task, {}), start)
+    passed = [question.test.id for question, word in zip(start, before, strict=False) if word == PASSED]
+    return [
+        *(f"{name}: a form of it does not end as it must with the gold solution" for name in sorted(wrong)),
+        *(f"{name}: passes on the untouched code base" for name in passed),
+    ]
