@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -19,6 +22,8 @@ from appliance.kinds import repo
 from appliance.kinds.repo_tree import matches
 from appliance.nouns import Task, Verdict
 from appliance.paths import Paths
+from appliance.sandbox import image as images
+from appliance.sandbox.image import interpreter_at
 from appliance.tasks import load_task
 from appliance.yard import Yard
 
@@ -315,3 +320,79 @@ def test_a_single_file_has_the_name_that_the_task_gives(tmp_path: Path) -> None:
     assert read_submission(tmp_path / "mine.py", SPANS) == {PARSE: GOLD}
     assert repo.lone(VERSIONS) == "src/verlib/bump.py"
     assert repo.totals(SPANS) == (7, 26)
+
+
+PARAMETRISED = """
+import pytest
+from spans import parse
+
+
+@pytest.fixture
+def hour():
+    return 3600
+
+
+@pytest.mark.parametrize(("text", "minutes"), [("1h1m", 1), ("1h20m", 20)])
+def test_minutes(text, minutes, hour):
+    assert parse(text) == hour + minutes * 60
+
+
+def test_file(tmp_path):
+    (tmp_path / "span").write_text("2h1m")
+    assert parse((tmp_path / "span").read_text()) == 7260
+
+
+def test_refused():
+    with pytest.raises(ValueError, match="1m1h"):
+        parse("1m1h")
+
+
+def test_kept(capsys):
+    print(parse("2h"))
+    assert capsys.readouterr().out == "7200\\n"
+"""
+
+
+@pytest.fixture(scope="module")
+def image(yard: Yard, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The digest of an image with pytest in it."""
+    home = tmp_path_factory.mktemp("environment")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", home], check=True)
+    (packages,) = home.glob("lib/python*/site-packages")
+    for name in ("pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments"):
+        (spec,) = importlib.util.find_spec(name).submodule_search_locations  # type: ignore[union-attr]
+        shutil.copytree(spec, packages / name)
+    shutil.copy(Path(pytest.__path__[0]).parent / "py.py", packages)
+    found = images.prepare(yard._paths.images, interpreter_at(home))
+    return found.digest
+
+
+@pytest.mark.jail
+def test_pytest_runs_what_it_alone_can(judge: Judge, yard: Yard, folder: Path, image: str) -> None:
+    _pool("[repo]", 'image = "' + image + '"\n\n[repo]\nrunner = "pytest"')(folder)
+    (folder / "tests/suite/tests/test_more.py").write_text(PARAMETRISED)
+    more = [f"tests/test_more.py::test_{name}" for name in ("minutes", "file", "refused")]
+
+    def change(found: dict[str, Any]) -> None:
+        found[F2P] = [*more, *found[F2P][:2]]
+        found[P2P] = [*found[P2P][:3], "tests/test_more.py::test_kept"]
+        found["wrong_values"] = {}
+
+    _manifest(change)(folder)
+    task = load_task(folder)
+    assert repo.check_lists(task, yard.of(task)) == []
+    for variant, status in (
+        ("gold", "pass"),
+        ("wrong-order", "fail"),
+        ("write-into-the-pipe-of-the-word", "tamper"),
+    ):
+        assert judge.judge(task, named(variant)).status == status
+    forged = b"\nimport __main__, appliance.kinds.repo_pytest as mine\nmine.Watcher.word = 'passed'\n"
+    start = (folder / "environment/repo" / PARSE).read_bytes()
+    assert judge.judge(task, {PARSE: start + forged}).status == "tamper"
+
+
+def test_pytest_needs_an_image(folder: Path) -> None:
+    _pool("[repo]", '[repo]\nrunner = "pytest"')(folder)
+    with pytest.raises(TaskError, match="pytest is not in the default image"):
+        load_task(folder)

@@ -49,6 +49,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "numpy": ("appliance/engine/", "appliance/learn/"),
     "peft": ("appliance/learn/",),
     "psutil": ("appliance/bench/",),
+    "pytest": ("appliance/kinds/repo_pytest.py",),
     "ptrace": ("sandbox/audit.py",),
     "rich": ("appliance/cli/", "tui/"),
     "safetensors": ("appliance/learn/",),

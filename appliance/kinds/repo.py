@@ -17,6 +17,7 @@ probe is what such a submission does not pass, and belongs to every task that ca
 from __future__ import annotations
 
 import time
+import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -35,12 +36,14 @@ FILES = (MANIFEST,)
 SETTINGS = {
     "allow": Field(list),
     "ignore": Field(list, required=False),
+    "runner": Field(str, required=False, choices=("unittest", "pytest")),
     "source": Field(str, required=False),
     "main": Field(str, required=False),
     "core": Field(str, required=False, choices=("binary", "graded")),
 }
 """`allow`: globs of paths that a submission may replace or add. `ignore`: globs of paths that it may hold and that are
-left out, such as tests that it wrote for itself. `source`: the folder that modules are imported from, when it is not
+left out, such as tests that it wrote for itself. `runner`: `unittest`, which also runs plain functions, or the pytest
+of the task's image. `source`: the folder that modules are imported from, when it is not
 the root. `main`: the path of a submission that is one file."""
 
 NEVER = (
@@ -68,6 +71,10 @@ def check(folder: Path, settings: Mapping[str, Any]) -> None:
             raise TaskError(
                 f"{where}: field {name!r} is not a list of globs", remedy='write, for example, ["src/**"]'
             )
+    if settings.get("runner") == "pytest" and "image" not in tomllib.loads(where.read_text()):
+        raise TaskError(
+            f"{where}: field 'runner': pytest is not in the default image", remedy="name an image with it"
+        )
     material, gold = read_material(folder), tree_of(folder / GOLD)
     if not gold:
         raise TaskError(

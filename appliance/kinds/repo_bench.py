@@ -162,9 +162,11 @@ class Bench:
         """One jail with this tree; what its end and its breaches say."""
         self._layer, self._since = layer, self._clock()
         budgets = self._task.settings["budgets"]
+        python = _COMMAND_OF_IMAGE if self._task.image else _COMMAND
         command = (
-            *(_COMMAND_OF_IMAGE if self._task.image else _COMMAND),
+            *python,
             f"/job/{_HELPERS}/kinds/{program}.py",
+            self._task.settings.get("runner", "unittest"),
         )
         policy = Policy(limits(self._task), env=(("PYTHONHASHSEED", self._hash_seed),))
         files = {**_helpers(program), **{f"repo/{name}": body for name, body in tree.items()}}
@@ -195,9 +197,9 @@ def decide(result: JailResult, layer: Layer, broken: Broken | None) -> Finding |
         return ending
     if broken.outcome == SILENT:
         return Finding("infra", layer, SILENT, "the jail was not ended at its wall limit")
-    return Finding(
-        "candidate_protocol", layer, broken.outcome, broken.text or result.detail or str(result.status)
-    )
+    said = result.stderr[-400:].decode(errors="replace")
+    text = broken.text or f"{result.detail or result.status} {said}".strip()
+    return Finding("candidate_protocol", layer, broken.outcome, text)
 
 
 @functools.cache
@@ -206,6 +208,7 @@ def _helpers(program: str) -> Mapping[str, bytes]:
     here = Path(__file__).parent
     return {
         f"{_HELPERS}/kinds/{program}.py": (here / f"{program}.py").read_bytes(),
+        f"{_HELPERS}/kinds/repo_pytest.py": (here / "repo_pytest.py").read_bytes(),
         f"{_HELPERS}/kinds/function_worker.py": Path(function_worker.__file__).read_bytes(),
         f"{_HELPERS}/values.py": Path(values.__file__).read_bytes(),
     }

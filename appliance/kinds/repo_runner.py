@@ -23,6 +23,7 @@ import sys
 import types
 import unittest
 import warnings
+from collections.abc import Callable
 from importlib.machinery import FileFinder, SourceFileLoader
 from typing import Any, ClassVar
 
@@ -30,7 +31,7 @@ sys.path.insert(0, "/job/judge")
 
 from appliance.kinds.function_worker import read_request, send
 
-del sys.path[0]
+ByPytest = Callable[[dict[str, Any], types.ModuleType, Callable[[BaseException], str]], dict[str, str]]
 
 ROOT = "/job/repo"
 WRITABLE = ("/work", "/tmp", "/dev/shm")
@@ -140,13 +141,18 @@ def describe(fault: BaseException) -> str:
     return f"{type(fault).__name__[:80]}{place}"
 
 
-def load(request: dict[str, Any]) -> unittest.TestCase:
-    """The test of a request, in a module of its own that stands where the suite's file would."""
+def load(request: dict[str, Any]) -> types.ModuleType:
+    """The module of a request, which stands where the suite's file would."""
     module = types.ModuleType(request["module"])
     module.__file__ = f"{ROOT}/{request['path']}"
     module.__package__ = request["module"].rpartition(".")[0]
     sys.modules[module.__name__] = module
     exec(compile(request["source"], module.__file__, "exec", dont_inherit=True), module.__dict__)
+    return module
+
+
+def test_in(module: types.ModuleType, request: dict[str, Any]) -> unittest.TestCase:
+    """A method of a TestCase, of another class, or a function."""
     if not request["owner"]:
         return unittest.FunctionTestCase(module.__dict__[request["name"]])
     owner = module.__dict__[request["owner"]]
@@ -156,18 +162,23 @@ def load(request: dict[str, Any]) -> unittest.TestCase:
     return unittest.FunctionTestCase(getattr(owner(), request["name"]))
 
 
-def run(request: dict[str, Any]) -> dict[str, str]:
+def run(request: dict[str, Any], by_pytest: ByPytest | None) -> dict[str, str]:
     """Run one test; anything but a whole pass has another word."""
     try:
-        test = load(request)
+        module = load(request)
+        test = None if by_pytest else test_in(module, request)
     except BaseException as fault:  # noqa: BLE001 - candidate code raises what it likes
         return {"outcome": "load_error", "text": describe(fault)}
+    if by_pytest:
+        return by_pytest(request, module, describe)
     tally = Tally()
-    unittest.TestSuite([test]).run(tally)
+    unittest.TestSuite(filter(None, [test])).run(tally)
     return {"outcome": tally.word, "text": tally.trouble}
 
 
-def be_candidate(request: dict[str, Any], closed: tuple[int, ...], sink: int) -> None:
+def be_candidate(
+    request: dict[str, Any], closed: tuple[int, ...], sink: int, by_pytest: ByPytest | None
+) -> None:
     """In the child: everything from here on may be the candidate's."""
     leave = os._exit
     try:
@@ -181,7 +192,7 @@ def be_candidate(request: dict[str, Any], closed: tuple[int, ...], sink: int) ->
         os.chdir(ROOT)
         # The same for every test of a judging, so that it can be repeated.
         random.seed(request["chance"])
-        os.write(sink, json.dumps(run(request)).encode()[:WORD_CAP])
+        os.write(sink, json.dumps(run(request, by_pytest)).encode()[:WORD_CAP])
     finally:
         # No exit handler, thread or destructor of the candidate has anything left to say.
         leave(0)
@@ -203,12 +214,14 @@ def word_of(source: int) -> dict[str, str]:
         return {"outcome": "malformed", "text": ""}
 
 
-def run_apart(request: dict[str, Any], channel: tuple[int, int]) -> dict[str, str]:
+def run_apart(
+    request: dict[str, Any], channel: tuple[int, int], by_pytest: ByPytest | None
+) -> dict[str, str]:
     """Run one test in a process of its own, and leave nothing of it."""
     source, sink = os.pipe()
     pid = os.fork()
     if pid == 0:
-        be_candidate(request, (*channel, source), sink)
+        be_candidate(request, (*channel, source), sink, by_pytest)
     os.close(sink)
     os.waitpid(pid, 0)
     end_rest()
@@ -249,6 +262,12 @@ def empty(folder: str) -> None:
 def main() -> None:
     source, sink = (int(number) for number in os.environ.pop("APPLIANCE_CHANNEL").split(","))
     _prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
+    by_pytest: ByPytest | None = None
+    if sys.argv[1:] == ["pytest"]:
+        ours = importlib.import_module("appliance.kinds.repo_pytest")
+        ours.rehearse()
+        by_pytest = ours.run
+    sys.path.remove("/job/judge")
     compile_all()
     # What is loaded now is shared by every child: its collector must not touch, and thereby copy, it.
     gc.collect()
@@ -257,7 +276,7 @@ def main() -> None:
         if request["op"] != "test":
             send(sink, {"case": request["case"], "end": True})
             os._exit(0)
-        send(sink, {"case": request["case"], **run_apart(request, (source, sink))})
+        send(sink, {"case": request["case"], **run_apart(request, (source, sink), by_pytest)})
 
 
 if __name__ == "__main__":

@@ -258,14 +258,22 @@ def _negated(tree: ast.Module, body: list[ast.stmt], function: _Function, index:
 
 
 def _wrapper(function: _Function, method: bool) -> ast.stmt:
-    called = f"{'self.' if method else ''}_{NAME}()"
+    """The test that calls the negated one. What pytest gives to a test, it must be given, and pass on."""
     waits = isinstance(function, ast.AsyncFunctionDef)
+    marks = [item for item in function.decorator_list if ast.unparse(item).startswith("pytest.")]
+    names = (
+        [item.arg for item in function.args.args][int(method) :] if marks == function.decorator_list else []
+    )
+    called = f"{'self.' if method else ''}_{NAME}({', '.join(f'{name}={name}' for name in names)})"
     text = (
-        f"{'async ' if waits else ''}def {NAME}({'self' if method else ''}):\n"
+        f"{'async ' if waits else ''}def {NAME}({', '.join([*(['self'] if method else []), *names])}):\n"
         f"    if {'await ' if waits else ''}{called} != {_HELD!r}:\n"
         f"        raise AssertionError\n"
     )
-    return ast.parse(text).body[0]
+    (wrapper,) = ast.parse(text).body
+    assert isinstance(wrapper, _Function)
+    wrapper.decorator_list = marks
+    return wrapper
 
 
 def _spots(function: _Function, stock: Stock) -> Iterator[_Spot]:
