@@ -154,8 +154,8 @@ def test_a_graded_reward_begins_above_chance(judge: Judge) -> None:
     solution = PACK / "repo_versions/solution"
     order = {"src/verlib/version.py": (solution / "src/verlib/version.py").read_bytes()}
     bump = {"src/verlib/bump.py": (solution / "src/verlib/bump.py").read_bytes()}
-    # 9 of 11, then 2 of 11: twice the share, less one, down to a step.
-    assert (judge.judge(VERSIONS, order).status, judge.judge(VERSIONS, order).reward) == ("fail", 0.6)
+    # 9 of 11, then 2 of 11: the square of twice the share, less one, down to a step.
+    assert (judge.judge(VERSIONS, order).status, judge.judge(VERSIONS, order).reward) == ("fail", 0.4)
     assert judge.judge(VERSIONS, bump).reward == 0.0
     assert judge.judge(VERSIONS, {**order, **bump}).reward == 1.0
 

@@ -181,7 +181,7 @@ def examine(
         seconds=bench.seconds,
         cost=bench.cost,
         gates={"regressions": bench.unbroken(seen, answers)},
-        chance=GUESSED * len(material.fixed) / hidden,
+        guess=GUESSED * len(material.fixed) / hidden,
     )
 
 

@@ -11,7 +11,7 @@ from appliance import values
 from appliance.dialogue import SILENT, Broken, Dialogue
 from appliance.examination import Finding, Layer, Opener, Outcome, jail_cost, jail_finding, limits
 from appliance.kinds import function_worker
-from appliance.kinds.function import judge_reply
+from appliance.kinds.function_cases import judge_reply
 from appliance.kinds.repo_suite import (
     PASSED,
     Answers,

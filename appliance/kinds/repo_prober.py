@@ -36,7 +36,7 @@ def answer(request: dict[str, Any]) -> Reply:
         function = find(request["target"])
     except BaseException as fault:  # noqa: BLE001 - candidate code raises what it likes
         # Of no class: a case that expects an exception expects it of the call.
-        return {"raised": [], "text": describe(fault)}
+        return {"raised": [], "text": describe(fault), "message": ""}
     return call(function, request, request["cap"])
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from appliance import values
 from appliance.errors import IntegrityError, TaskError
-from appliance.kinds.function import Case, read_case
+from appliance.kinds.function_cases import Case, read_case
 from appliance.kinds.repo_stock import Stock
 from appliance.kinds.repo_twins import Group, TwinFault, alone, find, group, literals
 from appliance.manifest import content_hashes, walk
