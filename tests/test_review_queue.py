@@ -191,9 +191,10 @@ def test_over_the_bound_the_least_telling_is_dropped(
         add_attempt(store, f"exit({number})\n", "tamper", step=10 + number)
     fill(store, NOW)
     states = {item["id"]: (item["state"], item["sources"][0]["source"]) for item in store.reviews()}
-    assert sorted(states.values()) == [("dropped", "hidden_gap")] * 2 + [("open", "hidden_gap")] * 2 + [
-        ("open", "tripwire")
-    ] * 2
+    assert (
+        sorted(states.values())
+        == [("dropped", "hidden_gap")] * 2 + [("open", "hidden_gap")] * 2 + [("open", "tripwire")] * 2
+    )
     assert states[first][0] == "open", "what somebody has begun stays"
 
 
