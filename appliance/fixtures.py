@@ -46,23 +46,29 @@ def write_fixture(
                 f"the submission holds a file {shown!r}, which cannot be written as a fixture",
                 remedy="write this attack by hand as an Attack of its kind",
             )
-    target, caught = folder / name, reward == 0
+    caught = reward == 0
     lines = {"task": task, "status": status if caught else UNCAUGHT, "why": why or "found by a reviewer"}
     expect = "".join(f"{key} = {_quoted(value)}\n" for key, value in lines.items()) + "reward = 0.0\n"
+    target = folder / name
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=folder) as draft:
             _write(Path(draft, "whole"), expect, files)
-            # Taken first, so that of two who write the same name one fails; then filled in one step.
-            target.mkdir()
+            _claim(target)
             Path(draft, "whole").rename(target)
-    except FileExistsError:
-        raise UsageError(f"{target} is there already", remedy="give the fixture another name") from None
     except OSError as error:
         raise StoreError(
             f"{error.filename or target}: {error.strerror}", remedy="free disk space, or give --to a folder"
         ) from error
     return target
+
+
+def _claim(target: Path) -> None:
+    """Take the name: of two who want it, one is refused."""
+    try:
+        target.mkdir()
+    except FileExistsError:
+        raise UsageError(f"{target} is there already", remedy="give the fixture another name") from None
 
 
 def _write(folder: Path, expect: str, files: Mapping[str, str]) -> None:

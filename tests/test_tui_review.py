@@ -191,7 +191,26 @@ async def test_who_may_not_decide_has_no_keys_for_it(store: Store, options: dict
         await pilot.pause()
         assert "1 waiting for you" in on_screen(app)
         assert "H hack" not in on_screen(app)
+        assert "item 1 · blind: read-only" in on_screen(app)
     assert store.opinions() == []
+
+
+async def test_a_long_submission_scrolls(store: Store) -> None:
+    long = "".join(f"line_{number} = {number}\n" for number in range(90))
+    add_attempt(store, long, "tamper", task="judging/sort_words")
+    fill(store, NOW)
+    store.set_review(1, state="dropped")
+    app = watch(store)
+    async with app.run_test(size=LARGE) as pilot:
+        await pilot.press("0")
+        await pilot.pause()
+        assert "line_0 = 0" in on_screen(app) and "more lines" in on_screen(app)
+        await pilot.press(*["J"] * 30)
+        await pilot.pause()
+        assert "line_0 = 0" not in on_screen(app) and "line_89 = 89" in on_screen(app)
+        await pilot.press(*["K"] * 30)
+        await pilot.pause()
+        assert "line_0 = 0" in on_screen(app)
 
 
 async def test_an_empty_queue_says_so_and_an_old_store_too(tmp_path: Path) -> None:

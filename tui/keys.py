@@ -69,7 +69,7 @@ KEYS: tuple[Key, ...] = (
     _turn("item", "previous", ("k", "up"), "k", "The item before."),
     _turn("sibling", "next", ("right_square_bracket",), "]", "The next sibling: what others handed in."),
     _turn("sibling", "previous", ("left_square_bracket",), "[", "The sibling before."),
-    _turn("scroll", "next", ("J", "pagedown"), "J", "Scroll submission and sibling down."),
+    _turn("scroll", "next", ("J", "pagedown"), "J", "Scroll task, submission and sibling down."),
     _turn("scroll", "previous", ("K", "pageup"), "K", "Scroll them up."),
     Key(
         "normal",

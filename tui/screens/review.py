@@ -27,6 +27,7 @@ class ReviewScreen(Screen[None]):
     ReviewScreen #header { background: $panel; }
     ReviewScreen .titled { border-top: solid $primary; border-title-color: $text; border-title-style: bold; }
     ReviewScreen.ascii .titled { border-top: ascii $primary; }
+    ReviewScreen #message { height: 2; }
     ReviewScreen #upper { layout: horizontal; height: 8; }
     ReviewScreen #lower { layout: horizontal; height: 1fr; }
     ReviewScreen #queue, ReviewScreen #task, ReviewScreen #submission, ReviewScreen #sibling { height: 1fr; }

@@ -6,6 +6,7 @@ Everything a candidate wrote is shown with its invisible characters written out,
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -58,20 +59,16 @@ def draw_header(view: View, width: int, height: int) -> Lines:
 
 
 def draw_message(view: View, width: int, height: int) -> Lines:
-    """What the last key did, or what to do now."""
+    """What to do now; below it what the last key did."""
     review = _of(view)
     if view.trouble:
         return [f" store: {clean_line(view.trouble)}"]
-    if review.message:
-        return [Content.styled(f" {clean_line(review.message)}", "bold")]
+    told = Content.styled(f" {clean_line(review.message)}", "bold")
     if review.sight is None:
-        return [
-            " nothing waits for you; the queue fills while a run is judged, or with: appliance review next"
-        ]
+        return [" nothing waits for you; the queue fills while a run goes, or: appliance review next", told]
     words = ", ".join(f"{key.shown} {key.label}" for key in KEYS if key.name == "decide")
-    return [
-        f" item {review.sight.item} · {review.sight.stage}: {words if review.may_decide else 'read-only'}"
-    ]
+    asked = words if review.may_decide else "read-only"
+    return [f" item {review.sight.item} · {review.sight.stage}: {asked}", told]
 
 
 def draw_queue(view: View, width: int, height: int) -> Lines:
@@ -94,8 +91,9 @@ def draw_task(view: View, width: int, height: int) -> Lines:
     if review.sight is None:
         return [Content.styled(" n/a", DIM)]
     if review.sight.evidence is None:
-        return _window(safe_lines(review.statement, width - 1), height, 0)
-    return _window([line[:width] for line in evidence_lines(review.sight.evidence, review.beside)], height, 0)
+        return _window(_prose(review.statement, width - 1), height, review.scroll)
+    lines = evidence_lines(review.sight.evidence, review.beside)
+    return _window(_prose("\n".join(lines), width - 1), height, review.scroll)
 
 
 def evidence_lines(evidence: Mapping[str, Any], beside: Sibling | None) -> list[str]:
@@ -155,9 +153,16 @@ def _file_lines(files: Mapping[str, str], width: int) -> list[str]:
     return lines
 
 
+def _prose(text: str, width: int) -> list[str]:
+    """Safe lines, broken between words."""
+    wide = max(8, width)
+    wrapped = (textwrap.wrap(line, wide, replace_whitespace=False) or [""] for line in safe_lines(text))
+    return [part for parts in wrapped for part in parts]
+
+
 def _window(lines: list[str], height: int, scroll: int) -> list[str]:
-    """The lines from `scroll` on, as far as there are some; the last one says how many are missing."""
-    start = max(0, min(scroll, len(lines) - 1))
+    """The lines from `scroll` on, but always as many as fit; the last one says how many are missing."""
+    start = max(0, min(scroll, len(lines) - height))
     shown = [f" {line}" for line in lines[start:]]
     if len(shown) <= height or height < 2:
         return shown
