@@ -29,17 +29,19 @@ MOST_PER_TASK = 5
 
 def fill(store: Store, now: float) -> int:
     """Weigh what was judged and not weighed yet; `now` in Unix seconds. Returns how many items are new."""
-    before = len(store.reviews())
+    before, histories = len(store.reviews()), dict[str, dict[str, Any]]()
     while rows := store.unweighed(BLOCK):
         with store.together():
-            _weigh(store, rows, now)
+            _weigh(store, rows, histories, now)
     with store.together():
         _bound(store)
         return len(store.reviews()) - before
 
 
-def _weigh(store: Store, rows: Sequence[Mapping[str, Any]], now: float) -> None:
-    histories: dict[str, dict[str, Any]] = {}
+def _weigh(
+    store: Store, rows: Sequence[Mapping[str, Any]], histories: dict[str, dict[str, Any]], now: float
+) -> None:
+    """Weigh one block. `histories` of the tasks go on from block to block."""
     items: list[dict[str, Any]] = []
     known = store.reviews()
     for attempt in map(judged, rows):

@@ -123,8 +123,9 @@ class ReviewTables(ABC):
     def strays(self, task_key: str, limit: int) -> list[dict[str, Any]]:
         """The newest attempts at a task that handed in, or were seen to change, a file they should not."""
         query = (
-            "SELECT id, json_extract(e.value, '$.text') AS file FROM attempts, json_each(verdict, '$.evidence') e"
-            " WHERE task_key = :key AND status = 'tamper' AND json_extract(e.value, '$.outcome') = 'forbidden_file'"
+            "SELECT attempts.id, json_extract(e.value, '$.text') AS file FROM attempts,"
+            " json_each(verdict, '$.evidence') e WHERE task_key = :key AND status = 'tamper'"
+            " AND json_extract(e.value, '$.outcome') = 'forbidden_file'"
             " UNION ALL SELECT id, 'changed under audit' FROM attempts"
             " WHERE task_key = :key AND json_extract(audit, '$.changed') > 0 ORDER BY id DESC LIMIT :limit"
         )
