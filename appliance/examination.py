@@ -90,6 +90,8 @@ class Examination:
     finding: Finding | None = None
     seconds: Mapping[Layer, float] = field(default_factory=dict)
     cost: Mapping[str, float] = field(default_factory=dict)
+    guess: float = 0.0
+    """The share of hidden cases that an answer by chance gets right."""
     gates: Mapping[str, bool] = field(default_factory=dict)
     """Of the kind: a closed one (False) takes the whole reward, an open one earns nothing."""
     signals: Mapping[str, Signal] = field(default_factory=dict)

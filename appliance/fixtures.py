@@ -1,19 +1,23 @@
 """Fixtures: a confirmed hack as a folder that the judge is tested with from then on.
 
-`FOLDER/NAME/` holds `expect.toml` (task, status, reward, why) and `submission/`. What earned a reward must become a
+`FOLDER/NAME/` holds `expect.toml` (task, status, reward, why) and `submission/`, or `submission.json` for names that
+no folder can hold, as `appliance judge attack --fixtures FOLDER` reads them. What earned a reward must become a
 plain failure or be called tampering; what was caught must be caught the same way. Nothing is ever overwritten.
 """
 
 from __future__ import annotations
 
+import base64
+import json
 import re
-import shutil
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from appliance.attacks.run import ODD
 from appliance.clean import reveal_text
 from appliance.errors import StoreError, UsageError
+from appliance.judge import is_plain
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 UNCAUGHT = "fail|tamper"
@@ -32,20 +36,16 @@ def write_fixture(
 ) -> Path:
     """Write one fixture and return its folder; `status` and `reward` are those of the verdict so far.
 
-    Raises UsageError for a name that is taken or no plain word and for a file name that cannot be written, StoreError
-    when the disk refuses.
+    Raises UsageError for a name that is taken or no plain word, StoreError when the disk refuses.
     """
     if not NAME.fullmatch(name):
         raise UsageError(
             f"{name!r} is no name for a fixture", remedy="lower case, digits, - and _; at most 64"
         )
-    for path in files:
-        if not _is_plain(path):
-            shown = reveal_text(path, 80)
-            raise UsageError(
-                f"the submission holds a file {shown!r}, which cannot be written as a fixture",
-                remedy="write this attack by hand as an Attack of its kind",
-            )
+    if name.startswith("honest"):
+        raise UsageError(
+            f"{name!r} would stand for an honest submission", remedy="begin it with another word"
+        )
     caught = reward == 0
     lines = {"task": task, "status": status if caught else UNCAUGHT, "why": why or "found by a reviewer"}
     expect = "".join(f"{key} = {_quoted(value)}\n" for key, value in lines.items()) + "reward = 0.0\n"
@@ -72,22 +72,17 @@ def _claim(target: Path) -> None:
 
 
 def _write(folder: Path, expect: str, files: Mapping[str, str]) -> None:
-    submission = folder / "submission"
-    submission.mkdir(parents=True)
-    for name, text in files.items():
-        place = submission / name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(text.encode("utf-8", "surrogatepass"))
+    folder.mkdir()
     (folder / "expect.toml").write_text(expect, encoding="utf-8")
-    if not files:
-        shutil.rmtree(submission)
-
-
-def _is_plain(name: str) -> bool:
-    parts = name.split("/")
-    return (
-        name.isprintable() and not {"", ".", ".."} & set(parts) and all(len(p.encode()) < 256 for p in parts)
-    )
+    bodies = {name: text.encode("utf-8", "surrogatepass") for name, text in sorted(files.items())}
+    if not all(map(is_plain, bodies)):
+        table = {name: base64.b64encode(body).decode() for name, body in bodies.items()}
+        (folder / ODD).write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
+        return
+    for name, body in bodies.items():
+        place = folder / "submission" / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(body)
 
 
 def _quoted(text: str) -> str:

@@ -13,12 +13,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from appliance import flakes
-from appliance.judge import EVIDENCE_CAP, Judge, verifier_hash
+from appliance.judge import Judge
 from appliance.nouns import MASKED_STATUSES, Task, Verdict
 from appliance.orders import derive_seed
 from appliance.siblings import nodes, normal_form
 from appliance.store import Store
 from appliance.tasks import load_kind
+from appliance.verdicts import EVIDENCE_CAP, verifier_hash
 
 REPEATS = 5
 """Judgings of gold with one seed, and again as many with different ones."""

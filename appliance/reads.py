@@ -7,7 +7,6 @@ view of a file with a log beside it would miss the newest facts, so that is refu
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import sqlite3
@@ -18,6 +17,7 @@ from typing import Any
 
 from appliance import objects
 from appliance.errors import IntegrityError, NotFoundError, StoreError
+from appliance.ledger import body_hash
 
 Row = dict[str, Any]
 
@@ -180,12 +180,8 @@ class Reads:
                 files = json.loads(objects.get(self.path.parent / "objects", blob))["artefacts"]
             except (NotFoundError, IntegrityError):
                 files = {"(the files, joined)": text or ""}
-        told = (row["verdict"] or "").encode()
-        return row | {
-            "files": files,
-            "verdict": parse(row["verdict"]),
-            "verdict_hash": hashlib.sha256(told).hexdigest(),
-        }
+        verdict = parse(row["verdict"])
+        return row | {"files": files, "verdict": verdict, "verdict_hash": body_hash(verdict)}
 
     # the shared verbs
 

@@ -124,7 +124,33 @@ def m005_supervision(db: Any) -> None:
 
 
 @migrations()
-def m006_reviews(db: Any) -> None:
+def m006_ledger(db: Any) -> None:
+    """One row for every verdict reached, never changed; `attempts` shows the one that counts."""
+    db["verdicts"].create(
+        {
+            "seq": int,
+            "time": float,
+            "kind": str,
+            "attempt_id": str,
+            "status": str,
+            "reward": float,
+            "task_hash": str,
+            "verifier_hash": str,
+            "env_hash": str,
+            "artefact_hash": str,
+            "seed": int,
+            "body": str,
+            "previous": str,
+            "hash": str,
+        },
+        pk="seq",
+        not_null={"attempt_id", "body", "hash"},
+    )
+    db["verdicts"].create_index(["attempt_id", "seq"])
+
+
+@migrations()
+def m007_reviews(db: Any) -> None:
     """What people look at and say. `weighed` marks the attempts that the sources of the queue have seen."""
     db["attempts"].add_column("artefact_hash", str)
     db["attempts"].add_column("weighed", int)
@@ -160,7 +186,7 @@ def m006_reviews(db: Any) -> None:
 
 
 @migrations()
-def m007_integrity(db: Any) -> None:
+def m008_integrity(db: Any) -> None:
     """What audits of verifiers found, and the flips of cases that they counted."""
     db["integrity"].create(
         {

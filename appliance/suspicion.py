@@ -6,13 +6,13 @@ drawn from the seed of the run, so that it cannot be foreseen and is the same wh
 
 from __future__ import annotations
 
-import hashlib
 import json
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+from appliance.ledger import body_hash
 from appliance.orders import SEED_BITS, derive_seed
 from appliance.statistics import quantile
 
@@ -71,6 +71,7 @@ class Judged:
     outcomes: tuple[str, ...]
     artefact_hash: str
     verdict_hash: str
+    """As `body` in the ledger of verdicts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +115,7 @@ def judged(row: Mapping[str, Any]) -> Judged:
         found=json.loads(row["audit"] or "{}"),
         outcomes=tuple(item["outcome"] for item in verdict["evidence"] if "case" not in item),
         artefact_hash=verdict["artefact_hash"],
-        verdict_hash=hashlib.sha256(row["verdict"].encode()).hexdigest(),
+        verdict_hash=body_hash(verdict),
     )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import math
+import os
 import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -125,8 +126,32 @@ def _start(binary: Path, image: Image) -> list[str]:
     return [
         str(binary),
         *("--mode", "o", "--quiet", "--log_fd", str(LOG_FD)),
-        *("--hostname", "jail", "--nice_level", "0", "--chroot", image.root),
+        *("--hostname", "jail", "--nice_level", "0"),
+        *(_in_parts(Path(image.root)) if _cannot_be_root(image.root) else ("--chroot", image.root)),
     ]
+
+
+def _cannot_be_root(root: str) -> bool:
+    """Whether the image lies on a mount whose flags a user namespace must keep: nsjail drops them from a root.
+
+    For instance in a home that is mounted nosuid, or in a service without new privileges. Root's own stage has none.
+    """
+    try:
+        return bool(os.statvfs(root).f_flag & (os.ST_NOSUID | os.ST_NODEV))
+    except OSError:
+        return False
+
+
+def _in_parts(root: Path) -> list[str]:
+    """What an image holds, one by one, in the read-only tmpfs that nsjail then takes for its root."""
+    found: list[str] = []
+    for path in sorted(root.iterdir()):
+        inside = f"/{path.name}"
+        if path.is_symlink():
+            found += ["--symlink", f"{path.readlink()}:{inside}"]
+        elif inside != "/proc":
+            found += ["--bindmount_ro", f"{path}:{inside}"]
+    return found
 
 
 def _mounts(image: Image, job: str, limits: Limits) -> list[str]:

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from review_helpers import GOLD, WRONG, verdict_on
+from review_helpers import GOLD, PACK, WRONG, verdict_on
 
+from appliance.attacks import Attack
+from appliance.attacks.run import read
 from appliance.clean import clean_text, reveal_text
 from appliance.errors import StoreError, UsageError
 from appliance.fixtures import write_fixture
@@ -128,14 +130,32 @@ def test_nothing_is_overwritten_and_nothing_is_written_elsewhere(tmp_path: Path)
     for name in ("../up", "", "Upper", "a/b", ".hidden", "x" * 65, "-flag"):
         with pytest.raises(UsageError, match="no name for a fixture"):
             fixture(tmp_path / "f", name)
-    for name in ("../../evil", "/abs", "a/../b", "a//b", "x\x1b[2J", "x" * 300):
-        with pytest.raises(UsageError, match="cannot be written") as told:
-            fixture(tmp_path / "f", files={name: "x"})
-        assert "\x1b" not in told.value.message
+    with pytest.raises(UsageError, match="honest"):
+        fixture(tmp_path / "f", "honest-gold")
     assert not (tmp_path / "f").exists()
     (tmp_path / "file").touch()
     with pytest.raises(StoreError):
         fixture(tmp_path / "file")
+
+
+@pytest.mark.parametrize("name", ["../../evil", "/abs", "a/../b", "a//b", "x\x1b[2J", "x" * 300])
+def test_a_name_that_no_folder_can_hold_is_kept_in_a_table(tmp_path: Path, name: str) -> None:
+    place = fixture(tmp_path / "f", files={name: "x", "solution.py": GOLD})
+    assert sorted(path.name for path in place.iterdir()) == ["expect.toml", "submission.json"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["f"]
+    ((_, attack),) = read(tmp_path / "f", [PACK])
+    assert attack.files == {name: b"x", "solution.py": GOLD.encode()}
+
+
+def test_the_judge_reads_what_is_written(tmp_path: Path) -> None:
+    fixture(tmp_path, "one")
+    fixture(tmp_path, "two", files={"conftest.py": "", "solution.py": WRONG}, status="tamper", reward=0.0)
+    found = [attack for _, attack in read(tmp_path, [PACK])]
+    assert [(attack.id, attack.required) for attack in found if isinstance(attack, Attack)] == [
+        ("one", ("fail", "tamper")),
+        ("two", ("tamper",)),
+    ]
+    assert found[1].files == {"conftest.py": b"", "solution.py": WRONG.encode()}
 
 
 def test_a_submission_without_files_is_one_without_a_folder(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -211,7 +212,7 @@ def test_an_old_store_is_migrated_and_its_attempts_are_weighed(tmp_path: Path, n
         raw.execute("DROP INDEX idx_attempts_task_key_weighed")
         raw.execute("ALTER TABLE attempts DROP COLUMN weighed")
         raw.execute("ALTER TABLE attempts DROP COLUMN artefact_hash")
-        raw.execute("DELETE FROM _sqlite_migrations WHERE name IN ('m006_reviews', 'm007_integrity')")
+        raw.execute("DELETE FROM _sqlite_migrations WHERE name IN ('m007_reviews', 'm008_integrity')")
     with Store(path, tmp_path / "objects") as migrated:
         assert not list(migrations.pending(migrated._db))
         assert fill(migrated, NOW) == 1
@@ -230,6 +231,30 @@ def test_two_processes_may_write_at_once(store: Store) -> None:
         store.append_event(float(number), RUN, "stage", 0, {"n": number})
     assert [child.wait(timeout=60) for child in children] == [0, 0]
     assert events.verify(store.events()) == 450
+
+
+def test_a_write_between_a_read_and_its_write_does_not_fail(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another connection tries to write just after the last event was read: it waits, and nobody loses."""
+    others: list[threading.Thread] = []
+    link = events.link
+
+    def meanwhile() -> None:
+        with Store(store.path, store.path.parent / "objects") as other:
+            other.set_live(RUN, NOW, {"stage": "sample"})
+
+    def slowly(*content: Any) -> Any:
+        others.append(threading.Thread(target=meanwhile))
+        others[-1].start()
+        others[-1].join(0.3)
+        return link(*content)
+
+    monkeypatch.setattr(events, "link", slowly)
+    store.append_event(NOW, RUN, "stage", 0, {})
+    others[-1].join(30)
+    assert [event.kind for event in store.events()] == ["stage"]
+    assert store._rows("SELECT data FROM live", []) == [{"data": '{"stage": "sample"}'}]
 
 
 # deciding

@@ -6,10 +6,13 @@ import os
 import platform
 import re
 import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from jail_helpers import ROOT
 
 from appliance.errors import SandboxError, UsageError
 from appliance.sandbox import fit, image, nsjail, policy, seccomp, uids
@@ -400,3 +403,28 @@ def test_an_image_that_cannot_be_written_is_one_clear_error(tmp_path: Path) -> N
     with pytest.raises(SandboxError, match="cannot prepare the jail image") as caught:
         image.prepare(tmp_path / "images", image.own_interpreter())
     assert caught.value.remedy
+
+
+FILTERED = """
+import ctypes, struct, threading
+from appliance.sandbox import host
+
+# Loads the number of the call and ends the thread if it is one of x32, as SystemCallArchitectures= of a unit does.
+program = b"".join(
+    struct.pack("HBBI", *one)
+    for one in ((0x20, 0, 0, 0), (0x45, 0, 1, 0x40000000), (0x06, 0, 0, 0), (0x06, 0, 0, 0x7FFF0000))
+)
+kept = ctypes.create_string_buffer(program)
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.prctl(38, 1, 0, 0, 0) == 0
+assert libc.prctl(22, 2, struct.pack("HxxxxxxP", 4, ctypes.addressof(kept)), 0, 0) == 0, ctypes.get_errno()
+looked = threading.Thread(target=lambda: print("looked", len(host.problems()) >= 0), daemon=True)
+looked.start()
+looked.join(30)
+"""
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="x32 is an ABI of x86-64")
+def test_looking_at_the_host_survives_a_filter_on_system_calls() -> None:
+    done = subprocess.run([sys.executable, "-c", FILTERED], cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout == "looked True\n", done.stderr
