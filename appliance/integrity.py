@@ -85,6 +85,7 @@ def audit(judge: Judge, store: Store, task: Task, *, repeats: int, now: float, a
         "repeats": asdict(again) | {"flips": again.flips, "rate": again.rate},
         "flaky": [_flaky(case, tally) for case, tally in tallies.flaky()],
         "quarantine": tallies.quarantines(public + hidden),
+        "rejudged": store.rejudged(task.key),
         "strays": store.strays(task.key, STRAYS),
         "least_work": least_work(store, task),
     }

@@ -120,6 +120,21 @@ class ReviewTables(ABC):
         )
         return self._rows(query, [task_key, limit])
 
+    def rejudged(self, task_key: str) -> dict[str, Any]:
+        """How often attempts at a task were judged again alike (`times`), and how often that ended otherwise."""
+        same = " AND ".join(
+            f"j.{name} = v.{name}"
+            for name in ("attempt_id", "seed", "task_hash", "verifier_hash", "artefact_hash")
+        )
+        query = (
+            "SELECT count(DISTINCT v.seq) AS times,"
+            " count(DISTINCT CASE WHEN v.status <> j.status OR v.reward IS NOT j.reward THEN v.seq END) AS differed"
+            f" FROM attempts a JOIN verdicts v ON v.attempt_id = a.id JOIN verdicts j ON {same}"
+            " WHERE a.task_key = ? AND v.kind = 'rejudged' AND j.kind = 'judged'"
+            " AND v.reward IS NOT NULL AND j.reward IS NOT NULL"
+        )
+        return self._rows(query, [task_key])[0]
+
     def strays(self, task_key: str, limit: int) -> list[dict[str, Any]]:
         """The newest attempts at a task that handed in, or were seen to change, a file they should not."""
         query = (

@@ -7,6 +7,7 @@ import os
 import shutil
 import tomllib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from review_helpers import GOLD, PACK, RUN, TASK, WRONG, add_attempt, add_run
 from appliance import docket, events, integrity
 from appliance.brief import find_brief
 from appliance.cli.attempt import command as attempt_command
+from appliance.cli.judge import command as judge_command
 from appliance.cli.review import command
 from appliance.errors import NotFoundError, UsageError
 from appliance.flakes import Flakes, Tally
@@ -137,6 +139,10 @@ def test_a_caught_cheat_keeps_its_status_as_a_fixture(store: Store, judge: Judge
     task = find_task(TASK, [PACK])
     found = judge.judge(task, read_submission(place / "submission", task))
     assert (found.status, found.reward) == ("tamper", 0.0)
+    arguments = ["attack", "--fixtures", str(tmp_path / "f"), "--pack", str(PACK), "--json"]
+    done = CliRunner().invoke(judge_command, arguments)
+    assert done.exit_code == 0, done.output
+    assert [(row["id"], row["caught"]) for row in json.loads(done.stdout)["attacks"]] == [("two-files", True)]
 
 
 def test_what_the_verbs_refuse(store: Store, paths: Paths) -> None:
@@ -228,8 +234,16 @@ def test_an_audit_of_a_sound_verifier(store: Store, paths: Paths) -> None:
         (watched, "changed under audit"),
     }
     assert row["changed"] is None
+    assert row["rejudged"] == {"times": 0, "differed": 0}
+    verdict = store.verdict(small)
+    assert verdict is not None
+    store.add_rejudging(small, verdict, 9.0)
+    store.add_rejudging(small, replace(verdict, status="fail", reward=0.0), 10.0)
+    store.add_rejudging(small, replace(verdict, status="infra", reward=None), 11.0)
+    store.add_rejudging(small, replace(verdict, status="fail", reward=0.0, verifier_hash="w"), 12.0)
     again = told("audit", TASK, "--pack", str(PACK), "--repeats", "2")["tasks"][0]
     assert again["changed"] == []
+    assert again["rejudged"] == {"times": 2, "differed": 1}
     tallies = Flakes.from_rows(store.flakes(row["task_hash"], row["verifier_hash"]))
     assert tallies.of("hidden", 0) == tallies.of("quick", 1) == Tally(0, 10)
     lines = review("audit", TASK, "--pack", str(PACK), "--repeats", "1").stdout

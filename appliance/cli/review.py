@@ -99,9 +99,8 @@ def decide(item: int, word: str, note: str, fixture: str | None, folder: Path | 
         return
     click.echo(f"item {item}: {told['stage']} verdict {word}{'' if told['changed'] else ', as before'}")
     if "fixture" in told:
-        click.echo(
-            f"fixture {told['fixture']}; run it with: appliance judge attack --fixtures FOLDER", err=True
-        )
+        place = Path(told["fixture"])
+        click.echo(f"fixture {place}; try it: appliance judge attack --fixtures {place.parent}", err=True)
     elif told["stage"] == "blind":
         click.echo(f"now see the evidence: appliance review show {item}", err=True)
     else:
