@@ -16,10 +16,11 @@ from weakref import WeakSet
 
 from appliance.errors import SandboxError
 from appliance.paths import Paths
+from appliance.sandbox.artefacts import Collection, CollectLimits
 from appliance.sandbox.auditing import AuditReport, Recording
 from appliance.sandbox.cell import AuditedMaker, Cell, ColdMaker, Host, Shape
 from appliance.sandbox.cgroups import nursery
-from appliance.sandbox.changes import Snapshot
+from appliance.sandbox.changes import Entry, Snapshot
 from appliance.sandbox.channel import Peer as Peer
 from appliance.sandbox.channel import Talk
 from appliance.sandbox.ending import JailResult, JailStatus
@@ -42,7 +43,16 @@ CLOSE_PATIENCE_S = 10.0
 GRAVE_S = 0.01
 """Long enough that every gravedigger takes one: what was before it is done."""
 
-__all__ = ["Conversation", "JailResult", "JailStatus", "Jails"]
+__all__ = [
+    "CollectLimits",
+    "Collection",
+    "Conversation",
+    "Entry",
+    "JailResult",
+    "JailStatus",
+    "Jails",
+    "Snapshot",
+]
 
 
 class Jails:

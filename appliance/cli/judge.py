@@ -157,13 +157,13 @@ def _cell(cell: Sequence[Seen]) -> str:
     return f"{sum(one.right for one in cell)}/{len(cell)}" if cell else "-"
 
 
-LAYER_OF = {"public_share": "quick", "hidden_share": "hidden"}
-"""Signal to the layer that measures it."""
+LAYERS_OF = {"public_share": {"quick"}, "hidden_share": {"hidden", "suite"}}
+"""Signal to the layers that measure it."""
 
 
 def _signal_line(name: str, signal: Signal, ran: set[str]) -> str:
     """A share of cases that were never asked is not a measured 0 %."""
-    measured = LAYER_OF.get(name) is None or LAYER_OF[name] in ran
+    measured = name not in LAYERS_OF or LAYERS_OF[name] & ran
     value = f"{signal.value:6.1%}" if measured else "not run"
     return f"  {name:<13} {value}  ({signal.role})"
 
