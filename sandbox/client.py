@@ -27,6 +27,8 @@ from appliance.sandbox.fit import check_policy
 from appliance.sandbox.host import likely_problem
 from appliance.sandbox.image import Image, own_interpreter
 from appliance.sandbox.images import store as images
+from appliance.sandbox.images.tools import REMEDY as TOOLS_REMEDY
+from appliance.sandbox.images.tools import prepare_tools, tool_versions, tools_image_name
 from appliance.sandbox.jail import Jail
 from appliance.sandbox.launcher import Launcher
 from appliance.sandbox.nsjail import nsjail_binary
@@ -42,7 +44,16 @@ CLOSE_PATIENCE_S = 10.0
 GRAVE_S = 0.01
 """Long enough that every gravedigger takes one: what was before it is done."""
 
-__all__ = ["Conversation", "JailResult", "JailStatus", "Jails"]
+__all__ = [
+    "TOOLS_REMEDY",
+    "Conversation",
+    "JailResult",
+    "JailStatus",
+    "Jails",
+    "prepare_tools",
+    "tool_versions",
+    "tools_image_name",
+]
 
 
 class Jails:
