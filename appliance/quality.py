@@ -232,7 +232,8 @@ def factor(spec: Spec, signals: Mapping[str, Signal]) -> float:
     secondary = {name: wanted for name, wanted in spec.signals.items() if wanted.role == "secondary"}
     if not secondary:
         return 1.0
-    return min(1.0, sum(wanted.weight * signals[name].value for name, wanted in secondary.items()))
+    # Rounded, so that shares which only nearly sum to 1 take nothing from a submission without a fault.
+    return round(math.fsum(wanted.weight * signals[name].value for name, wanted in secondary.items()), 12)
 
 
 def blended(spec: Spec, core: float, signals: Mapping[str, Signal]) -> float:

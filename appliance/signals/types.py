@@ -35,7 +35,8 @@ LANGUAGE = "python"
 STEP = 0.25
 """What an error costs."""
 
-_UNTYPED = "no-untyped-def"
+_ANNOTATION = frozenset({"no-untyped-def", "var-annotated"})
+"""What mypy says where an annotation is missing, which is no contradiction in the code."""
 _TREE = "tree"
 _MYPY = (
     "python3", "-I", "-m", "mypy", "--config-file=", "--cache-dir=/work/cache", "--sqlite-cache",
@@ -67,7 +68,7 @@ def read(exhibit: Exhibit, wanted: Wanted) -> Reading:
         return not_applicable(f"mypy cannot check the start: {before.blocked}")
     found = added(exhibit, CONFIG, inspect, whole=True)
     if not _is_annotated(start, before.remarks):
-        kept = tuple(remark for remark in found.remarks if remark.code != _UNTYPED)
+        kept = tuple(remark for remark in found.remarks if remark.code not in _ANNOTATION)
         found = Inspection(kept, found.blocked)
     return counted(found, wanted, STEP)
 
@@ -75,15 +76,16 @@ def read(exhibit: Exhibit, wanted: Wanted) -> Reading:
 def _is_annotated(start: Mapping[str, bytes], remarks: tuple[Remark, ...]) -> bool:
     """Whether the start has functions, and a type for all that they take and give."""
     return any(b"->" in body for body in start.values()) and all(
-        remark.code != _UNTYPED for remark in remarks
+        remark.code not in _ANNOTATION for remark in remarks
     )
 
 
 def inspect(exhibit: Exhibit, files: Mapping[str, bytes]) -> Inspection:
     """What mypy says about a tree."""
-    tree = {f"{_TREE}/{name}": _blunted(body) for name, body in files.items()}
+    names = importable(files)
+    tree = {f"{_TREE}/{inside}": _blunted(files[name]) for inside, name in names.items()}
     script = f'cp -r /job/cache /work/cache && cd /job/{_TREE} && exec "$@"'
-    command = ["sh", "-c", script, "sh", *_MYPY, *(f"./{name}" for name in files)]
+    command = ["sh", "-c", script, "sh", *_MYPY, *(f"./{inside}" for inside in names)]
     cache = {f"cache/{name}": body for name, body in _cache(exhibit.tools).items()}
     env = (("MYPYPATH", f"/job/{_TREE}"),)
     ran = run_tool(exhibit.tools, command, {**tree, **cache}, exits=(0, 1), env=env)
@@ -95,7 +97,7 @@ def inspect(exhibit: Exhibit, files: Mapping[str, bytes]) -> Inspection:
         remark_at(
             files,
             str(row["code"] or "error"),
-            row["file"].removeprefix("./"),
+            names.get(row["file"].removeprefix("./"), ""),
             int(row["line"]),
             str(row["message"]),
         )
@@ -103,6 +105,27 @@ def inspect(exhibit: Exhibit, files: Mapping[str, bytes]) -> Inspection:
         if row["severity"] == "error"
     )
     return Inspection(tuple(remarks))
+
+
+def importable(files: Mapping[str, bytes]) -> dict[str, str]:
+    """A name for each file that mypy takes for a module, with its own: it refuses a tree with a folder `my-scripts`."""
+    found: dict[str, str] = {}
+    for name in sorted(files, key=lambda name: (not _is_importable(name), name)):
+        *folders, base = name.split("/")
+        stem, _, suffix = base.rpartition(".")
+        inside = "/".join(map(_identifier, [*folders, stem]))
+        while f"{inside}.{suffix}" in found:
+            inside += "_"
+        found[f"{inside}.{suffix}"] = name
+    return found
+
+
+def _is_importable(name: str) -> bool:
+    return all(part.isidentifier() for part in name.rpartition(".")[0].split("/"))
+
+
+def _identifier(part: str) -> str:
+    return part if part.isidentifier() else f"_{re.sub(r'[^a-zA-Z0-9_]', '_', part)}"
 
 
 def _blunted(body: bytes) -> bytes:
