@@ -27,8 +27,9 @@ STEP = 0.5
 _COMMAND = (
     "python3", "-I", "-B", "-m", "bandit", "--quiet", "--format=json", "--ignore-nosec", "--exit-zero",
     "--severity-level=medium", "--confidence-level=medium", "--number=1",
-    # A fixed folder for temporary files is no matter for a submission that lives in a jail.
-    "--skip=B108",
+    # B108: a fixed folder for temporary files is no matter for a submission that lives in a jail. B102 and B307: our
+    # own list knows exec and eval by more names, and a function of that name from the built-in one.
+    "--skip=B102,B108,B307",
 )  # fmt: skip
 CONFIG = " ".join(_COMMAND)
 

@@ -16,8 +16,8 @@ from appliance.examination import Opener
 from appliance.sandbox.client import JailResult, JailStatus
 from appliance.sandbox.policy import Limits, Policy
 
-LIMITS = Limits(memory_mb=1024, pids=32, cpu_s=30.0, wall_s=90.0, disk_mb=64, inodes=8192, output_kb=8192)
-"""What reading a large tree may take; a tool on a small file needs a hundredth."""
+LIMITS = Limits(memory_mb=1024, pids=32, cpu_s=10.0, wall_s=120.0, disk_mb=64, inodes=8192, output_kb=8192)
+"""What a hostile source may cost; an ordinary one takes a fiftieth."""
 _BACKSTOP_S = 60.0
 _FOLDER = "source"
 
@@ -41,8 +41,9 @@ def run_tool(
 ) -> Ran:
     """Run a command to its end. `exits`: the codes it ends with when all is well. SandboxError when the host failed."""
     result = _ended(jails, command, Policy(LIMITS, env=env), files)
-    if result.status is JailStatus.infra:
-        raise SandboxError(f"{command[0]} could not be run in a jail: {result.detail}")
+    if result.status in (JailStatus.infra, JailStatus.timeout_wall):
+        # No source makes a tool wait: one that does not get its CPU time is on a host that is too busy.
+        raise SandboxError(f"{command[0]} could not be run in a jail: {result.status} {result.detail}")
     if result.status in (JailStatus.ok, JailStatus.exit) and result.exit_code in exits:
         return Ran(result.stdout)
     said = result.stderr[-200:].decode(errors="replace").strip() or result.detail
