@@ -27,6 +27,7 @@ class Yard:
         self._held = ExitStack()
         self._lock = threading.Lock()
         self._by_image: dict[str, Client] = {}
+        self._tools = ""
 
     @property
     def default(self) -> Client:
@@ -49,11 +50,12 @@ class Yard:
     def tools(self) -> Client:
         """The jails that the judge's own tools run in. Their image is made when it is not there and we may.
 
-        NotFoundError when a tool is not installed, or when a jailer lacks the image.
+        NotFoundError when a tool is not installed. A jailer that lacks the image refuses the first jail.
         """
-        if self._jailer is None:
-            return self._client(prepare_tools(self._paths.images))
-        return self._client(tools_image_name())
+        if not self._tools:
+            name = prepare_tools(self._paths.images) if self._jailer is None else tools_image_name()
+            self._tools = name
+        return self._client(self._tools)
 
     def prove(self, tasks: Iterable[Task]) -> None:
         """Run one jail of each image that is needed.

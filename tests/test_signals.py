@@ -284,6 +284,12 @@ def test_short_and_structural_repetition_is_nobodys_fault() -> None:
     assert read_duplication({"a.py": brackets}, {}).value == 1.0
 
 
+def test_what_is_too_much_to_compare_is_not_compared() -> None:
+    found = read_duplication({"a.py": "x = 1\n" * (duplication.MOST_LINES + 1)}, {})
+    assert found.value == 0.0
+    assert "too many" in found.remarks[0].message
+
+
 def runs(gold_s: float, candidate_s: float, idle_s: float = 0.01) -> dict[str, list[Timed]]:
     """The least of each, with noise upon it."""
     times = {"gold": gold_s, "candidate": candidate_s, "idle": idle_s}

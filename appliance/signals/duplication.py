@@ -22,7 +22,8 @@ RUN = 5
 """Lines from which a repetition counts."""
 FREE_SHARE, WORTHLESS_SHARE = 0.1, 0.6
 """Of the lines of the changed files: up to this share the value is 1, from that one it is 0."""
-CONFIG = f"{RUN} {FREE_SHARE} {WORTHLESS_SHARE}"
+MOST_LINES = 200_000
+CONFIG = f"{MOST_LINES} {RUN} {FREE_SHARE} {WORTHLESS_SHARE}"
 
 _COMMENT = re.compile(r"(^|\s)(#|--|//).*")
 _WORD = re.compile(r"\w")
@@ -36,6 +37,11 @@ def applies(task: Task) -> str:
 def read(exhibit: Exhibit, wanted: Wanted) -> Reading:
     """Raw: repeated lines that were not repeated before."""
     changed = sorted(exhibit.changed)
+    lines = sum(body.count(b"\n") + body.count(b"\r") for body in exhibit.now.values())
+    if lines > MOST_LINES:
+        return Reading(
+            float(lines), 0.0, (Remark("repeated", "", 0, f"{lines} lines are too many to compare"),)
+        )
     after = repeated(exhibit.now)
     before = repeated(exhibit.start)
     extra = max(0, sum(map(len, after.values())) - sum(map(len, before.values())))

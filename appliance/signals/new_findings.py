@@ -7,7 +7,7 @@ than before earns nothing, so that nothing is won by deleting.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from appliance.signals import Exhibit, Reading, Remark, Wanted, not_applicable
@@ -15,6 +15,8 @@ from appliance.signals.kept_values import Kept
 from appliance.signals.start_tree import lines_of, python_files
 
 KEPT_BASELINES = 512
+LONGEST_LINE = 2000
+"""Characters of a line that make it what it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,8 @@ class Inspection:
     """Why it could not look at them at all."""
 
 
+Row = tuple[str, str, int, str]
+"""Code, file, line and message."""
 Inspect = Callable[[Exhibit, Mapping[str, bytes]], Inspection]
 
 _baselines: Kept[Inspection] = Kept(KEPT_BASELINES)
@@ -80,8 +84,14 @@ def read_added(exhibit: Exhibit, wanted: Wanted, config: str, inspect: Inspect, 
     return counted(added(exhibit, config, inspect), wanted, step)
 
 
-def remark_at(files: Mapping[str, bytes], code: str, file: str, line: int, message: str) -> Remark:
-    """A remark with the text of its line."""
-    lines = lines_of(files[file]) if file in files else []
-    text = " ".join(lines[line - 1].split()) if 0 < line <= len(lines) else ""
-    return Remark(code, file, line, message, text)
+def remarks_on(files: Mapping[str, bytes], rows: Iterable[Row]) -> tuple[Remark, ...]:
+    """Rows as remarks, each with the text of its line."""
+    lines: dict[str, list[str]] = {}
+    found = []
+    for code, file, line, message in rows:
+        if file not in lines:
+            lines[file] = lines_of(files.get(file, b""))
+        known = lines[file]
+        text = " ".join(known[line - 1][:LONGEST_LINE].split()) if 0 < line <= len(known) else ""
+        found.append(Remark(code, file, line, message, text))
+    return tuple(found)

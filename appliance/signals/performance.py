@@ -90,7 +90,7 @@ def _order(turn: int) -> Sequence[str]:
 
 
 def _broken(why: str) -> Reading:
-    return Reading(math.inf, 0.0, (Remark("broken", "", 0, why),))
+    return Reading(WORTHLESS_TIMES, 0.0, (Remark("broken", "", 0, why),))
 
 
 def compared(runs: Mapping[str, Sequence[Timed]]) -> Reading:

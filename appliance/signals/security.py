@@ -7,10 +7,9 @@ Only findings that bandit is fairly sure of and holds for more than a nuisance c
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
-from appliance.signals import Exhibit, Reading, Remark, Wanted
-from appliance.signals.new_findings import Inspection, read_added, remark_at
+from appliance.signals import Exhibit, Reading, Wanted
+from appliance.signals.new_findings import Inspection, read_added, remarks_on
 from appliance.signals.source_reading import read_sources
 from appliance.signals.start_tree import lacks_python as applies
 from appliance.signals.tool_jail import parsed, plainly_named, run_tool
@@ -55,9 +54,13 @@ def _bandit(exhibit: Exhibit, files: Mapping[str, bytes]) -> Inspection:
         return Inspection(blocked=ran.trouble or "bandit did not answer in JSON")
     if report["errors"]:
         return Inspection(blocked=f"bandit: {report['errors'][0]['reason']}")
-    return Inspection(tuple(_remark(files, names, row) for row in report["results"]))
-
-
-def _remark(files: Mapping[str, bytes], names: Mapping[str, str], row: Mapping[str, Any]) -> Remark:
-    name = names[row["filename"].removeprefix("/job/")]
-    return remark_at(files, row["test_id"], name, int(row["line_number"]), row["issue_text"])
+    found = (
+        (
+            row["test_id"],
+            names[row["filename"].removeprefix("/job/")],
+            int(row["line_number"]),
+            row["issue_text"],
+        )
+        for row in report["results"]
+    )
+    return Inspection(remarks_on(files, found))

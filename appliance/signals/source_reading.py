@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from appliance.examination import Opener
-from appliance.signals.new_findings import Inspection, remark_at
+from appliance.signals.new_findings import Inspection, remarks_on
 from appliance.signals.tool_jail import parsed, plainly_named, run_tool
 
 
@@ -26,9 +26,5 @@ def read_sources(tools: Opener, files: Mapping[str, bytes], reader: str) -> Insp
     rows = parsed(ran)
     if ran.trouble or not isinstance(rows, list):
         return Inspection(blocked=ran.trouble or "the sources could not be read")
-    return Inspection(
-        tuple(
-            remark_at(files, code, names[name.removeprefix("/job/")], line, message)
-            for code, name, line, message in rows
-        )
-    )
+    found = ((code, names[name.removeprefix("/job/")], line, message) for code, name, line, message in rows)
+    return Inspection(remarks_on(files, found))

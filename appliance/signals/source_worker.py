@@ -24,12 +24,14 @@ DENIED_ATTRIBUTES = {
     "__builtins__", "__code__", "__closure__", "__globals__", "__subclasses__", "__getattribute__", "__import__",
     "f_back", "f_builtins", "f_globals", "f_locals", "gi_frame", "cr_frame", "tb_frame", "_getframe",
     "_current_frames", "settrace", "setprofile", "get_objects", "get_referrers", "get_referents", "CodeType",
-    "FunctionType", "co_code", "co_consts",
+    "FunctionType", "co_code", "co_consts", "get_type_hints", "ForwardRef",
 }  # fmt: skip
 DENIED_MODULES = {
-    "_ctypes", "builtins", "code", "codeop", "ctypes", "dill", "gc", "imp", "marshal", "ptrace", "runpy",
-    "zipimport",
+    "_ctypes", "bdb", "builtins", "cProfile", "code", "codeop", "ctypes", "dill", "doctest", "gc", "imp", "marshal",
+    "pdb", "profile", "ptrace", "runpy", "timeit", "trace", "zipimport",
 }  # fmt: skip
+HIDDEN_WORDS = tuple(name for name in sorted(DENIED_ATTRIBUTES | DENIED_NAMES) if name.startswith("__"))
+"""Even in a string: it can be a path of attributes to follow."""
 LOADERS = {"import_module", "spec_from_file_location", "spec_from_loader", "module_from_spec", "exec_module"}
 BLOB_PIECE, BLOB_TOTAL = 32, 160
 """Characters: the shortest literal that can be a part of a hidden program, and how many of them are one."""
@@ -63,6 +65,10 @@ def denied(source: bytes) -> Iterator[Row]:
             yield from imported(node)
         elif isinstance(node, ast.Call):
             yield from called(node)
+        elif isinstance(node, ast.Subscript):
+            yield from looked_up(node)
+        elif isinstance(node, ast.Constant) and (word := hidden_word(node.value)):
+            yield "introspection", line, f"names {word} in a string"
         elif isinstance(node, ast.Constant) and (size := blob_size(node.value)) > 0:
             pieces.append((line, size))
     if sum(size for _, size in pieces) >= BLOB_TOTAL:
@@ -116,8 +122,27 @@ def called(node: ast.Call) -> Iterator[Row]:
         yield "dynamic-import", node.lineno, f"calls {name} with a computed name"
     elif name in LOADERS and named(node.args[0]) in DENIED_MODULES:
         yield "denied-import", node.lineno, f"imports {named(node.args[0])}"
+    elif any(keyword.arg == "eval_str" for keyword in node.keywords):
+        yield "dynamic-code", node.lineno, "evaluates annotations"
     elif name == "getattr" and len(node.args) > 1 and named(node.args[1]) in DENIED_ATTRIBUTES | DENIED_NAMES:
         yield "introspection", node.lineno, f"reaches {named(node.args[1])}"
+
+
+def looked_up(node: ast.Subscript) -> Iterator[Row]:
+    """Names that are looked up in a table of the interpreter's own; in any other table they are just words."""
+    table, name = node.value, named(node.slice)
+    tables = isinstance(table, ast.Call) and getattr(table.func, "id", "") in ("globals", "locals", "vars")
+    if not tables and getattr(table, "attr", "") not in ("modules", "__dict__"):
+        return
+    if name in DENIED_NAMES | DENIED_MODULES or (tables and not name):
+        yield "introspection", node.lineno, f"reaches {name or 'a computed name'}"
+
+
+def hidden_word(value: object) -> str:
+    """A denied name that a string holds; empty when there is none."""
+    if not isinstance(value, str):
+        return ""
+    return next((word for word in HIDDEN_WORDS if word in value), "")
 
 
 def plain(node: ast.expr) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from appliance.signals import Exhibit, Reading, Wanted
-from appliance.signals.new_findings import Inspection, read_added, remark_at
+from appliance.signals.new_findings import Inspection, read_added, remarks_on
 from appliance.signals.start_tree import lacks_python as applies
 from appliance.signals.tool_jail import parsed, plainly_named, run_tool
 
@@ -46,15 +46,13 @@ def inspect(exhibit: Exhibit, files: Mapping[str, bytes]) -> Inspection:
     rows = parsed(ran)
     if ran.trouble or not isinstance(rows, list):
         return Inspection(blocked=ran.trouble or "ruff did not answer in JSON")
-    return Inspection(
-        tuple(
-            remark_at(
-                files,
-                str(row["code"] or "syntax"),
-                names[row["filename"].removeprefix("/job/")],
-                int(row["location"]["row"]),
-                str(row["message"]),
-            )
-            for row in rows
+    found = (
+        (
+            str(row["code"] or "syntax"),
+            names[row["filename"].removeprefix("/job/")],
+            int(row["location"]["row"]),
+            str(row["message"]),
         )
+        for row in rows
     )
+    return Inspection(remarks_on(files, found))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
-from appliance.errors import SandboxError
+from appliance.errors import IntegrityError, NotFoundError, SandboxError
 from appliance.examination import Opener
 from appliance.sandbox.client import JailResult, JailStatus
 from appliance.sandbox.policy import Limits, Policy
@@ -51,7 +51,14 @@ def run_tool(
 
 
 def _ended(jails: Opener, command: Sequence[str], policy: Policy, files: Mapping[str, bytes]) -> JailResult:
-    with jails.open(command, policy, files=files) as conversation:
+    try:
+        opened = jails.open(command, policy, files=files)
+    except (NotFoundError, IntegrityError) as error:
+        raise SandboxError(
+            f"the image of the judge's tools: {error.message}",
+            remedy="make it, as the user that starts the jails: appliance image build --tools",
+        ) from error
+    with opened as conversation:
         try:
             # Nobody answers: the end of the jail is the end of the wait.
             conversation.receive(1, LIMITS.wall_s + _BACKSTOP_S)

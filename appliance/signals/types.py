@@ -21,7 +21,7 @@ from appliance.errors import SandboxError
 from appliance.examination import Opener
 from appliance.signals import Exhibit, Reading, Remark, Wanted, not_applicable
 from appliance.signals.kept_values import Kept
-from appliance.signals.new_findings import Inspection, added, baseline, counted, remark_at
+from appliance.signals.new_findings import Inspection, added, baseline, counted, remarks_on
 from appliance.signals.start_tree import lacks_python as applies
 from appliance.signals.start_tree import python_files
 from appliance.signals.tool_jail import run_tool
@@ -93,9 +93,8 @@ def inspect(exhibit: Exhibit, files: Mapping[str, bytes]) -> Inspection:
     if ran.trouble:
         told = [str(row.get("message")) for row in rows] or [ran.trouble]
         return Inspection(blocked=told[0])
-    remarks = (
-        remark_at(
-            files,
+    found = (
+        (
             str(row["code"] or "error"),
             names.get(row["file"].removeprefix("./"), ""),
             int(row["line"]),
@@ -104,7 +103,7 @@ def inspect(exhibit: Exhibit, files: Mapping[str, bytes]) -> Inspection:
         for row in rows
         if row["severity"] == "error"
     )
-    return Inspection(tuple(remarks))
+    return Inspection(remarks_on(files, found))
 
 
 def importable(files: Mapping[str, bytes]) -> dict[str, str]:
