@@ -323,7 +323,10 @@ def test_what_is_hard_to_believe_is_shown_to_people_and_earns_nothing() -> None:
 
 
 def test_what_cannot_be_timed_is_said_and_costs_nothing() -> None:
-    assert "too little" in compared(runs(0.012, 0.5)).not_applicable
+    assert "too little" in compared(runs(0.0115, 0.5)).not_applicable
+    assert "too little" in performance.too_quick(0.013, 0.01)
+    assert "too little" in performance.too_quick(0.12, 0.1)
+    assert performance.too_quick(0.015, 0.01) == performance.too_quick(0.13, 0.1) == ""
     unknown = {**runs(0.11, 0.11), "idle": [Timed(None)] * ROUNDS}
     assert "not known" in compared(unknown).not_applicable
     wrong = {**runs(0.11, 0.11), "gold": [Timed(0.11, "a wrong answer")] * ROUNDS}

@@ -27,7 +27,7 @@ _COMMAND = (
     "ruff", "check", "--isolated", "--no-cache", "--quiet", "--ignore-noqa", "--no-fix", "--no-preview",
     "--output-format=json", "--target-version=py311",
     "--select=E4,E7,E9,F,B,C4,C90,PLE,PLW",
-    "--ignore=E741,PLW0603,PLW2901",
+    "--ignore=B905,C408,E701,E702,E741,PLW0603,PLW2901",
     "--config=lint.mccabe.max-complexity=15",
 )  # fmt: skip
 CONFIG = " ".join(_COMMAND)
