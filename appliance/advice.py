@@ -35,6 +35,8 @@ class Findings:
     masked: int
     train_tasks: tuple[Mapping[str, Any], ...]
     """task_key, groups, all_fail, all_pass, mean."""
+    go_on: str
+    """The command that goes on with the run."""
 
 
 def next_steps(found: Findings) -> tuple[str, ...]:
@@ -46,7 +48,7 @@ def next_steps(found: Findings) -> tuple[str, ...]:
 
 def _ending(found: Findings) -> Iterator[str]:
     if found.state in ("stopped", "failed"):
-        yield f"go on where it ended: appliance train --resume {clean_line(found.run_id)}"
+        yield f"go on where it ended: {found.go_on}"
     if found.masked:
         yield f"{found.masked} attempts were lost to host faults: appliance doctor"
 

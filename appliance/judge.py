@@ -1,16 +1,12 @@
-"""The judge: turns what a kind measured into a verdict.
+"""The judge: examines a submission layer by layer and gives a verdict.
 
-Layers run cheapest first (intake, quick, hidden) and stop at the first that decides. The reward is
-gates × core, rounded down to a step of 0.05. What happens inside the candidate's own jail is the candidate's
-failure; only a host fault is `infra`, carries no reward and is masked. Evidence says which case failed and how,
-with the candidate's answer capped and escaped; an expected value is never written down. Evidence is for the
-operator: it must not be shown to a policy.
+Layers run cheapest first (intake, quick, hidden, suite, quality) and stop at the first that decides. What happens
+inside the candidate's own jail is the candidate's failure; only a host fault is `infra`, carries no reward and is
+masked. `verdicts` says what a verdict holds, `rewards` what it is worth.
 """
 
 from __future__ import annotations
 
-import functools
-import math
 import os
 import stat
 import time
@@ -18,26 +14,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
-from typing import Any, get_args
 
-from appliance import __version__, audits, values
-from appliance.clean import clean_text
+from appliance import audits
 from appliance.errors import NotFoundError, SandboxError, UsageError
 from appliance.examination import Examination, Finding, Layer, Opener
 from appliance.leash import Leash
-from appliance.manifest import LinkFound, bytes_hash, walk
-from appliance.nouns import MASKED_STATUSES, Signal, Task, Verdict, VerdictStatus
+from appliance.manifest import LinkFound, walk
+from appliance.nouns import Task, Verdict
+from appliance.pace import Pace
 from appliance.sandbox.client import Jails
 from appliance.tasks import load_kind
+from appliance.verdicts import conclude, status
 from appliance.yard import Yard
 
-REWARD_STEPS = 20
-"""Rewards are multiples of 1/20, so that noise cannot become an advantage."""
-TEXT_CAP = 400
-EVIDENCE_CAP = 32
 MAX_FILES = 64
-
-_LAYERS: tuple[Layer, ...] = get_args(Layer)
 
 
 class Judge:
@@ -46,11 +36,12 @@ class Judge:
     def __init__(self, yard: Yard, clock: Callable[[], float] = time.monotonic) -> None:
         self._yard = yard
         self._clock = clock
+        self._pace = Pace()
 
     def judge(
         self, task: Task, artefacts: Mapping[str, bytes], *, seed: int = 0, leash: Leash | None = None
     ) -> Verdict:
-        """The verdict on `artefacts` as a submission for `task`; `seed` draws the order of hidden cases.
+        """The verdict on `artefacts` as a submission for `task`; `seed` draws all that is random about it.
 
         `leash` holds the jails, so that they can be ended: the verdict is worth nothing then. TaskError when the image
         that the task names is not there.
@@ -63,8 +54,10 @@ class Judge:
         examination = (
             _undone(kind, task, finding) if finding else self._examine(kind, task, artefacts, jails, seed)
         )
-        cost = {**examination.cost, "judge_s": self._clock() - started}
-        return conclude(task, artefacts, examination, {"intake": intake_s, **examination.seconds}, cost)
+        seconds: dict[Layer, float] = {"intake": intake_s, **examination.seconds}
+        saved_s = self._pace.saved_s(task, seconds)
+        cost = {**examination.cost, "judge_s": self._clock() - started, **saved_s}
+        return conclude(task, artefacts, examination, seconds, cost, seed=seed)
 
     def audit(
         self,
@@ -93,7 +86,7 @@ class Judge:
             if finding and finding.status == "infra":
                 # Told as such and not measured: what could not be seen must not look like what is clean.
                 return replace(verdict, audit=audits.failed(finding.text))
-            audit = audits.record(watched.read(), _status(examination))
+            audit = audits.record(watched.read(), status(examination))
         signals = {**verdict.signals, audits.SIGNAL: audits.signal(audit)}
         return replace(verdict, audit=audit, signals=signals)
 
@@ -117,7 +110,7 @@ def intake(kind: ModuleType, task: Task, artefacts: Mapping[str, bytes]) -> Find
             "candidate_resource", "intake", "too_many_files", f"{len(artefacts)}, the cap is {MAX_FILES}"
         )
     for name in sorted(artefacts):
-        if not _is_plain(name) or not kind.accepts(task, name):
+        if not is_plain(name) or not kind.accepts(task, name):
             return Finding("tamper", "intake", "forbidden_file", name)
     for name, body in sorted(artefacts.items()):
         if len(body) > cap:
@@ -127,7 +120,7 @@ def intake(kind: ModuleType, task: Task, artefacts: Mapping[str, bytes]) -> Find
     return found
 
 
-def _is_plain(name: str) -> bool:
+def is_plain(name: str) -> bool:
     """Whether a name stays below the folder it is put in, and means the same to every program."""
     parts = name.split("/")
     return (
@@ -141,104 +134,6 @@ def _undone(
     """The examination of a submission whose cases were never asked."""
     public, hidden = kind.totals(task)
     return Examination(public, hidden, finding=finding, seconds=seconds or {})
-
-
-def conclude(
-    task: Task,
-    artefacts: Mapping[str, bytes],
-    examination: Examination,
-    seconds: Mapping[Layer, float],
-    cost: Mapping[str, float],
-) -> Verdict:
-    """The record of an examination: status, gates, reward and what they rest on."""
-    status = _status(examination)
-    gates = {**examination.gates, **_gates(examination.finding)}
-    signals = {**examination.signals, **_signals(examination)}
-    core = _core(signals["hidden_share"].value, task.settings.get("core", "binary"))
-    return Verdict(
-        task=task.key,
-        status=status,
-        reward=None if status in MASKED_STATUSES else reward(gates, core),
-        signals=signals,
-        gates=gates,
-        layers=_layers(examination, seconds),
-        evidence=_evidence(examination),
-        cost=cost,
-        task_hash=task.task_hash,
-        verifier_hash=verifier_hash(task.kind),
-        artefact_hash=bytes_hash(artefacts),
-    )
-
-
-def _status(examination: Examination) -> VerdictStatus:
-    if examination.finding is not None:
-        return examination.finding.status
-    complete = examination.public_passed == examination.public_total
-    complete = complete and examination.hidden_passed == examination.hidden_total
-    return "pass" if complete and all(examination.gates.values()) else "fail"
-
-
-def _gates(finding: Finding | None) -> dict[str, bool]:
-    """Each gate closes for one family of reasons; an open gate earns nothing."""
-    status = "pass" if finding is None else finding.status
-    return {
-        "integrity": status != "tamper",
-        "protocol": status != "candidate_protocol",
-        "limits": status not in ("candidate_timeout", "candidate_resource"),
-        "loads": status != "fail",
-    }
-
-
-def _signals(examination: Examination) -> dict[str, Signal]:
-    public, hidden = examination.public_passed, examination.hidden_passed
-    return {
-        "public_share": Signal(float(public), public / examination.public_total, 0.0, "monitor"),
-        "hidden_share": Signal(float(hidden), hidden / examination.hidden_total, 1.0, "core"),
-    }
-
-
-def _core(hidden_share: float, mode: str) -> float:
-    """All or nothing by default; `graded` squares the share, so that easy cases alone pay little."""
-    return hidden_share**2 if mode == "graded" else float(hidden_share == 1.0)
-
-
-def reward(gates: Mapping[str, bool], core: float) -> float:
-    """Gates times core, rounded down: only a complete solution can reach 1."""
-    if not all(gates.values()):
-        return 0.0
-    return math.floor(core * REWARD_STEPS + 1e-9) / REWARD_STEPS
-
-
-def _layers(examination: Examination, seconds: Mapping[Layer, float]) -> tuple[Mapping[str, Any], ...]:
-    """The layers that ran, in order; the last of them decided."""
-    ran = [name for name in _LAYERS if name in seconds]
-    return tuple({"name": name, "decided": name == ran[-1], "seconds": seconds[name]} for name in ran)
-
-
-def _evidence(examination: Examination) -> tuple[Mapping[str, Any], ...]:
-    found: list[Mapping[str, Any]] = []
-    if finding := examination.finding:
-        text = _shown(finding.text)
-        found.append({"layer": finding.layer, "outcome": finding.outcome, "text": text})
-    for failed in (outcome for outcome in examination.outcomes if not outcome.correct):
-        got = _shown(failed.got)
-        found.append({"layer": failed.layer, "case": failed.case, "outcome": failed.outcome, "got": got})
-    return tuple(found[:EVIDENCE_CAP])
-
-
-def _shown(text: str) -> str:
-    """Candidate text, escaped and capped; cut first, so that a long text costs nothing."""
-    return clean_text(text[: 4 * TEXT_CAP], TEXT_CAP)
-
-
-@functools.cache
-def verifier_hash(kind: str) -> str:
-    """What judged: the verifier's own source files and the version of the appliance."""
-    package = Path(values.__file__).parent
-    names = ["judge.py", "dialogue.py", "examination.py", "values.py", f"kinds/{kind}.py"]
-    names += sorted(path.relative_to(package).as_posix() for path in package.glob(f"kinds/{kind}_*.py"))
-    files = {name: (package / name).read_bytes() for name in names}
-    return bytes_hash({**files, "version": __version__.encode()})
 
 
 def read_submission(path: Path, task: Task) -> dict[str, bytes]:

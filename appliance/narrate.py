@@ -98,6 +98,17 @@ def _queued(data: Data) -> str:
     return f"run put back into the line: {data.get('why') or data.get('error')}" if data else "run queued"
 
 
+def _task_broken(data: Data) -> str:
+    task, status = data.get("task", NOTHING), data.get("status", NOTHING)
+    return f"the gold solution of {task} got {status}: its group is masked"
+
+
+def go_on(run: Mapping[str, Any]) -> str:
+    """The command that goes on with a run: by whom it was carried out."""
+    verb = "run resume" if run.get("supervisor") == "daemon" else "train --resume"
+    return f"appliance {verb} {clean_line(run['id'])}"
+
+
 def _control(what: str) -> Callable[[Data], str]:
     """An order that came over the control socket, and who gave it."""
 
@@ -129,6 +140,7 @@ LINES: Mapping[str, Callable[[Data], str]] = {
     "stage": lambda data: f"step {data.get('step', NOTHING)}: {data.get('stage', NOTHING)}",
     "checkpoint.saved": _checkpoint,
     "budget.spent": _budget,
+    "task.broken": _task_broken,
     "stall": _stall,
     "stall.over": _stall_over,
     "control.run.start": _control("start a run"),

@@ -155,6 +155,9 @@ class Verdict:
     task_hash: str
     verifier_hash: str
     artefact_hash: str
+    env_hash: str = ""
+    seed: int = 0
+    """What all that was random about it was drawn from."""
     audit: Mapping[str, Any] | None = None
     """What was seen of a sampled submission under trace; never a reason for the reward."""
 

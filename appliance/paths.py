@@ -27,6 +27,10 @@ class Paths:
         return self.data / "queue.db"
 
     @property
+    def verifier_key(self) -> Path:
+        return self.data / "verifier.key"
+
+    @property
     def objects(self) -> Path:
         return self.data / "objects"
 

@@ -15,7 +15,7 @@ from typing import Any
 from appliance.advice import Findings, next_steps
 from appliance.clean import clean_line
 from appliance.errors import StoreError
-from appliance.narrate import LINE_LIMIT, NOTHING, fixed, percent
+from appliance.narrate import LINE_LIMIT, NOTHING, fixed, go_on, percent
 from appliance.reads import Reads, Row, number
 from appliance.statistics import Change, paired_change, pass_rates
 
@@ -173,6 +173,7 @@ def _build(
         truncated=_total(updates, "truncated") / attempts if attempts else 0.0,
         masked=int(_total(updates, "masked")),
         train_tasks=tuple(tasks),
+        go_on=go_on(run),
     )
     return Report(
         run_id=run["id"],

@@ -121,3 +121,29 @@ def m005_supervision(db: Any) -> None:
     """Who carries a run out, and what the daemon must know to go on after its own death."""
     for name, kind in (("supervisor", str), ("place", int), ("starts", int), ("started_at", int)):
         db["runs"].add_column(name, kind)
+
+
+@migrations()
+def m006_ledger(db: Any) -> None:
+    """One row for every verdict reached, never changed; `attempts` shows the one that counts."""
+    db["verdicts"].create(
+        {
+            "seq": int,
+            "time": float,
+            "kind": str,
+            "attempt_id": str,
+            "status": str,
+            "reward": float,
+            "task_hash": str,
+            "verifier_hash": str,
+            "env_hash": str,
+            "artefact_hash": str,
+            "seed": int,
+            "body": str,
+            "previous": str,
+            "hash": str,
+        },
+        pk="seq",
+        not_null={"attempt_id", "body", "hash"},
+    )
+    db["verdicts"].create_index(["attempt_id", "seq"])

@@ -15,12 +15,20 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from appliance import events, objects
+from appliance import events, ledger, objects
 from appliance.errors import IntegrityError, NotFoundError, StoreError
 from appliance.nouns import Attempt, Event, Verdict
 
 INLINE_TRACE_BYTES = 32 * 1024
 """A longer trace goes to `objects/` and the row keeps its hash."""
+
+
+def _body(text: str | None) -> str:
+    """The hash of a stored verdict, of nothing where it cannot be read."""
+    try:
+        return ledger.body_hash(json.loads(text or ""))
+    except ValueError:
+        return ""
 
 
 @contextmanager
@@ -175,7 +183,8 @@ class Store:
         }
         self._insert("attempts", row)
 
-    def set_verdict(self, attempt_id: str, verdict: Verdict) -> None:
+    def set_verdict(self, attempt_id: str, verdict: Verdict, time: float = 0.0) -> None:
+        """Record the verdict that counts, reached at `time` (Unix seconds), and enter it in the ledger."""
         columns = {
             "status": verdict.status,
             "reward": verdict.reward,
@@ -184,6 +193,36 @@ class Store:
         }
         with self._writing():
             self._db["attempts"].update(attempt_id, columns)
+            self._enter(time, "judged", attempt_id, verdict)
+
+    def add_rejudging(self, attempt_id: str, verdict: Verdict, time: float) -> None:
+        """Enter a later verdict on the same attempt in the ledger; the one that counts stays."""
+        with self._writing():
+            self._enter(time, "rejudged", attempt_id, verdict)
+
+    def _enter(self, time: float, kind: ledger.Kind, attempt_id: str, verdict: Verdict) -> None:
+        last = next(self._entries("1 ORDER BY seq DESC LIMIT 1"), None)
+        row = asdict(ledger.entry(last, time, kind, attempt_id, verdict))
+        self._db["verdicts"].insert(row)
+
+    def entries(self, attempt_id: str | None = None) -> list[ledger.Entry]:
+        """The ledger, oldest first: whole, or the entries of one attempt."""
+        if attempt_id is None:
+            return list(self._entries("1 ORDER BY seq"))
+        return list(self._entries("attempt_id = ? ORDER BY seq", [attempt_id]))
+
+    def _entries(self, where: str, values: Sequence[Any] = ()) -> Iterator[ledger.Entry]:
+        for row in self._rows(f"SELECT * FROM verdicts WHERE {where}", values):
+            yield ledger.Entry(**row)
+
+    def misfits(self) -> list[str]:
+        """Attempts whose verdict is not the one that their newest entry of the ledger was made of."""
+        query = (
+            "SELECT attempts.id, verdict, body, max(seq) FROM attempts JOIN verdicts ON attempt_id = attempts.id"
+            " WHERE kind = 'judged' GROUP BY attempts.id"
+        )
+        rows = self._rows(query, [])
+        return [row["id"] for row in rows if _body(row["verdict"]) != row["body"]]
 
     def attempt(self, attempt_id: str) -> Attempt:
         rows = self._rows("SELECT trace FROM attempts WHERE id = ?", [attempt_id])

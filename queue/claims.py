@@ -15,7 +15,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 
-from appliance.queue import jobs
+from appliance.queue import estimates, jobs
 from appliance.queue.file import QueueFile
 from appliance.queue.records import WEIGHTS, Claimant, Job
 
@@ -29,17 +29,31 @@ _OLDEST = _DUE.replace("seq", "seq, submitted", 1) + " ORDER BY seq LIMIT 1"
 
 
 def claim(file: QueueFile, classes: Sequence[str], claimant: Claimant, *, short: bool = False) -> Job | None:
-    """Lease the job of these classes that is next, or return None. Jobs past their deadline expire instead.
+    """Lease the job of these classes that is next, or return None.
 
+    Jobs past their deadline expire instead, and so does one that cannot be done before it.
     `short`: only one that is expected to cost little.
     """
     with file.write() as connection:
         jobs.expire_late(connection, claimant.now)
         for start, class_, claims in _in_turn(connection, classes):
-            seq = _next(connection, class_, claims, claimant.now, short=short)
-            if seq is not None:
-                return _lease(connection, seq, start, claimant)
+            while (seq := _next(connection, class_, claims, claimant.now, short=short)) is not None:
+                if not _expire_hopeless(connection, seq, claimant.now):
+                    return _lease(connection, seq, start, claimant)
     return None
+
+
+def _expire_hopeless(connection: sqlite3.Connection, seq: int, now: float) -> bool:
+    """Close a job whose deadline is nearer than the shortest time any like it took, if it is one."""
+    row = connection.execute("SELECT class, label, deadline FROM jobs WHERE seq = ?", (seq,)).fetchone()
+    if row["deadline"] is None:
+        return False
+    least_s = estimates.least_s(connection, row["class"], row["label"])
+    if least_s is None or now + least_s <= row["deadline"]:
+        return False
+    why = f"{row['deadline'] - now:.3g} s before its deadline; the shortest like it took {least_s:.3g} s"
+    jobs.expire_one(connection, seq, why, now)
+    return True
 
 
 def _in_turn(connection: sqlite3.Connection, classes: Sequence[str]) -> list[tuple[float, str, int]]:
@@ -69,7 +83,7 @@ def _lease(connection: sqlite3.Connection, seq: int, start: float, claimant: Cla
     ).fetchone()
     end = start + row["cost"] / WEIGHTS[row["class"]]
     connection.execute(
-        "UPDATE classes SET share = ?, claims = claims + 1 WHERE class = ?", (end, row["class"])
+        "UPDATE classes SET share = iif(class = '', ?, ?), claims = claims + 1 WHERE class IN ('', ?)",
+        (start, end, row["class"]),
     )
-    connection.execute("UPDATE classes SET share = ? WHERE class = ''", (start,))
     return jobs.to_job(row)

@@ -86,7 +86,7 @@ class Queue:
         with self.file.write() as connection:
             self._admit(connection, Counter(request.class_ for request in requests), now)
             costs = _costs(connection, requests)
-            batch = jobs.next_seq(connection)
+            batch = jobs.next_seq(connection) if len(requests) > 1 else None
             for request in requests:
                 cost_s = costs[request.class_, request.label] if request.cost_s is None else request.cost_s
                 id_, is_new = jobs.insert(connection, request, batch, cost_s, now)
@@ -100,14 +100,14 @@ class Queue:
 
     def _admit(self, connection: sqlite3.Connection, wanted: Mapping[str, int], now: float) -> None:
         """Raise Busy for a class of which more would wait than may; say when so many will have been worked off."""
-        waiting = jobs.queued(connection)
         for class_, count in wanted.items():
-            excess = waiting[class_] + count - self._depths[class_]
+            waiting = jobs.queued(connection, class_)
+            excess = waiting + count - self._depths[class_]
             # A batch larger than the depth is taken when nothing waits: it could never be otherwise.
-            if excess > 0 and waiting[class_]:
+            if excess > 0 and waiting:
                 rate = jobs.rate(connection, class_, now - RATE_S, now)
                 retry_s = min(MAX_RETRY_S, max(1.0, excess / rate)) if rate else MAX_RETRY_S
-                raise Busy(class_, waiting[class_], retry_s)
+                raise Busy(class_, waiting, retry_s)
 
     def wait(self, ids: Sequence[str], timeout_s: float | None = None, poll_s: float = POLL_S) -> list[Job]:
         """Return the jobs, in the order of `ids`, when all are finished or the time is over.

@@ -44,6 +44,12 @@ def cost_s(connection: sqlite3.Connection, class_: str, label: str) -> float:
     return statistics.median(cost for _, cost in pairs) if pairs else SHORT_S
 
 
+def least_s(connection: sqlite3.Connection, class_: str, label: str) -> float | None:
+    """The shortest of the last jobs of this label, in seconds; None while too few are known."""
+    pairs = _read(connection, class_, label) if label else []
+    return min(seconds for seconds, _ in pairs) if len(pairs) >= ENOUGH else None
+
+
 def tail_s(connection: sqlite3.Connection, class_: str, label: str) -> float | None:
     """What 95 of 100 jobs of this label stay below, in seconds; None while too few are known."""
     pairs = _read(connection, class_, label)

@@ -12,16 +12,21 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from types import TracebackType
+from typing import NoReturn
 
 from appliance.errors import StoreError
 
 VERSION = 2
 BUSY_S = 10
 """How long a statement waits for another process's transaction."""
-WAL_PAGES = 8_000
-"""Pages of 4 KiB that may be in the log before they are copied to the file."""
+PAGE_BYTES = 1024
+"""A job changes about ten pages, each of which is written whole: with small ones a submission takes half the time. A
+file that exists keeps what it has."""
+WAL_PAGES = 32_000
+"""Pages that may be in the log before they are copied to the file."""
 OLDEST_SQLITE = (3, 37, 0)
 """Older ones know no STRICT tables."""
 
@@ -171,28 +176,12 @@ class QueueFile:
     def closed(self) -> bool:
         return self._connection is None
 
-    @contextmanager
-    def write(self) -> Iterator[sqlite3.Connection]:
+    def write(self) -> AbstractContextManager[sqlite3.Connection]:
         """A transaction that is kept when the block ends and undone when it raises."""
-        with self._lock, self._boundary():
-            connection = self._open_connection()
-            if connection.in_transaction:
-                yield connection
-                return
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield connection
-                connection.execute("COMMIT")
-            except BaseException:
-                # A full disk may have rolled back already.
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
+        return _Transaction(self)
 
-    @contextmanager
-    def read(self) -> Iterator[sqlite3.Connection]:
-        with self._lock, self._boundary():
-            yield self._open_connection()
+    def read(self) -> AbstractContextManager[sqlite3.Connection]:
+        return _Use(self)
 
     def version(self) -> int:
         """A number that changes when another process (not this one) has written."""
@@ -228,7 +217,72 @@ class QueueFile:
         try:
             yield
         except (sqlite3.Error, OSError) as error:
-            raise StoreError(f"{self.path}: {error}", remedy=_remedy(str(error))) from error
+            self._fail(error)
+
+    def _fail(self, error: sqlite3.Error | OSError) -> NoReturn:
+        raise StoreError(f"{self.path}: {error}", remedy=_remedy(str(error))) from error
+
+
+class _Use:
+    """The connection, for one thread at a time; what SQLite and the disk say against it leaves as a StoreError."""
+
+    __slots__ = ("_file",)
+
+    def __init__(self, file: QueueFile) -> None:
+        self._file = file
+
+    def __enter__(self) -> sqlite3.Connection:
+        self._file._lock.acquire()
+        try:
+            return self._begin(self._file._open_connection())
+        except BaseException as error:
+            self._file._lock.release()
+            self._tell(error)
+            raise
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self._end(error)
+        except (sqlite3.Error, OSError) as late:
+            self._tell(late)
+        finally:
+            self._file._lock.release()
+        self._tell(error)
+
+    def _begin(self, connection: sqlite3.Connection) -> sqlite3.Connection:
+        return connection
+
+    def _end(self, error: BaseException | None) -> None:
+        pass
+
+    def _tell(self, error: BaseException | None) -> None:
+        if isinstance(error, sqlite3.Error | OSError):
+            self._file._fail(error)
+
+
+class _Transaction(_Use):
+    """The outermost one of a thread begins and ends; one within it takes part."""
+
+    __slots__ = ("_ours",)
+
+    def _begin(self, connection: sqlite3.Connection) -> sqlite3.Connection:
+        self._ours: sqlite3.Connection | None = None if connection.in_transaction else connection
+        if self._ours:
+            connection.execute("BEGIN IMMEDIATE")
+        return connection
+
+    def _end(self, error: BaseException | None) -> None:
+        if self._ours is None:
+            return
+        try:
+            if error is None:
+                self._ours.execute("COMMIT")
+        finally:
+            # A full disk may have rolled back already.
+            if self._ours.in_transaction:
+                self._ours.execute("ROLLBACK")
 
 
 def _make_private(path: Path) -> None:
@@ -248,6 +302,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
     try:
         connection.row_factory = sqlite3.Row
+        connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
         _enter_wal(connection)
         # In WAL mode NORMAL survives every crash of ours; a power cut can undo the last moments, never damage.
         connection.execute("PRAGMA synchronous = NORMAL")

@@ -29,16 +29,22 @@ LOOKED_BACK = 2_000
 
 # submitting
 
+_LAST = "SELECT seq FROM sqlite_sequence WHERE name = 'jobs'"
+
 
 def insert(
-    connection: sqlite3.Connection, request: Request, batch: int, cost_s: float, now: float
+    connection: sqlite3.Connection, request: Request, batch: int | None, cost_s: float, now: float
 ) -> tuple[str, bool]:
-    """Queue a job; return its id and whether it is new. Raises UsageError when its key names another job."""
+    """Queue a job; return its id and whether it is new. Raises UsageError when its key names another job.
+
+    `batch`: the one it is of; None: it is one of its own.
+    """
     payload = to_json(request.payload)
     deadline = None if request.deadline_s is None else now + request.deadline_s
     row = connection.execute(
         "INSERT INTO jobs (class, grp, key, priority, payload, max_attempts, deadline, submitted, label, batch, cost)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING RETURNING seq",
+        f" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, coalesce(?, ({_LAST}) + 1, 1), ?)"
+        " ON CONFLICT (key) DO NOTHING RETURNING seq",
         (
             *(request.class_, request.group, request.key, request.priority, payload),
             *(request.max_attempts, deadline, now, request.label, batch, cost_s),
@@ -57,14 +63,14 @@ def insert(
 
 def next_seq(connection: sqlite3.Connection) -> int:
     """The number of the next job; also the name of the batch that begins with it."""
-    row = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'jobs'").fetchone()
+    row = connection.execute(_LAST).fetchone()
     return 1 + (row["seq"] if row else 0)
 
 
-def queued(connection: sqlite3.Connection) -> dict[str, int]:
-    """How many jobs of each class wait."""
-    rows = connection.execute("SELECT class, queued FROM classes WHERE class <> ''")
-    return {row["class"]: row["queued"] for row in rows}
+def queued(connection: sqlite3.Connection, class_: str) -> int:
+    """How many jobs of a class wait."""
+    row = connection.execute("SELECT queued FROM classes WHERE class = ?", (class_,)).fetchone()
+    return int(row["queued"])
 
 
 def rate(connection: sqlite3.Connection, class_: str, since: float, now: float) -> float:
@@ -146,6 +152,14 @@ def expire_late(connection: sqlite3.Connection, now: float) -> int:
         f" error = 'not started before its deadline' WHERE {_LATE}",
         (now, now),
     ).rowcount
+
+
+def expire_one(connection: sqlite3.Connection, seq: int, why: str, now: float) -> None:
+    """Close a queued job whose deadline cannot be met."""
+    connection.execute(
+        "UPDATE jobs SET state = 'expired', finished = ?, error_kind = 'deadline', error = ? WHERE seq = ?",
+        (now, why, seq),
+    )
 
 
 def owners(file: QueueFile) -> list[str]:

@@ -152,10 +152,13 @@ class Report:
     """CPU seconds it took; None: not known, taken to be `seconds`."""
 
 
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
+
+
 def to_json(value: Mapping[str, Any]) -> str:
     """Canonical JSON of a payload or a result. Raises UsageError when it is not JSON or too large."""
     try:
-        text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        text = _encode(value)
     except (TypeError, ValueError, RecursionError) as error:
         raise UsageError(f"a job carries JSON only: {error}", remedy="convert it before submitting") from None
     if len(text) > MAX_JSON_BYTES:

@@ -16,10 +16,11 @@ from weakref import WeakSet
 
 from appliance.errors import SandboxError
 from appliance.paths import Paths
+from appliance.sandbox.artefacts import Collection, CollectLimits
 from appliance.sandbox.auditing import AuditReport, Recording
 from appliance.sandbox.cell import AuditedMaker, Cell, ColdMaker, Host, Shape
 from appliance.sandbox.cgroups import nursery
-from appliance.sandbox.changes import Snapshot
+from appliance.sandbox.changes import Entry, Snapshot
 from appliance.sandbox.channel import Peer as Peer
 from appliance.sandbox.channel import Talk
 from appliance.sandbox.ending import JailResult, JailStatus
@@ -46,10 +47,14 @@ GRAVE_S = 0.01
 
 __all__ = [
     "TOOLS_REMEDY",
+    "CollectLimits",
+    "Collection",
     "Conversation",
+    "Entry",
     "JailResult",
     "JailStatus",
     "Jails",
+    "Snapshot",
     "prepare_tools",
     "tool_versions",
     "tools_image_name",

@@ -36,7 +36,7 @@ _SYSTEM_INTERPRETER = "/.jail/python3"
 
 SHARED = (
     "/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libexec", "/usr/share",
-    "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/alternatives", "/etc/ld.so.cache",
+    "/usr/include", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/alternatives", "/etc/ld.so.cache",
 )  # fmt: skip
 """Of the host, bound read-only where it is a file or folder, repeated where it is a link."""
 MOUNT_POINTS = ("proc", "tmp", "work", "job", "dev/shm", "etc", ".jail")

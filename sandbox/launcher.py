@@ -143,6 +143,8 @@ def claim_scratch(parent: str = "/tmp") -> None:
         folder = Path(parent, f"nsjail.{os.getuid()}.{name}")
         with contextlib.suppress(FileExistsError):
             folder.mkdir(0o700)
+            # What builds in it may have another uid than ours by then; there is nothing to read in it.
+            folder.chmod(0o755)
         found = folder.lstat()
         if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
             raise SandboxError(

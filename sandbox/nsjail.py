@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import math
+import os
 import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -111,6 +112,8 @@ def zygote_arguments(
         *_repeated("--group", groups),
         *_repeated("--cap", ["CAP_SETUID", "CAP_SETGID"] if reserved else []),
         *("--cwd", "/", "--time_limit", "0", "--proc_rw", "--env", "LANG=C.UTF-8"),
+        # The order of sets must not depend on which zygote a jail was forked from; 0 would show in sys.flags.
+        *("--env", "PYTHONHASHSEED=1"),
         *_visible(image, jobs),
         *_repeated_pairs(
             {**dict.fromkeys(unlimited, "hard"), "nofile": str(open_files(4096)), **_FIXED_RLIMITS}
@@ -125,8 +128,32 @@ def _start(binary: Path, image: Image) -> list[str]:
     return [
         str(binary),
         *("--mode", "o", "--quiet", "--log_fd", str(LOG_FD)),
-        *("--hostname", "jail", "--nice_level", "0", "--chroot", image.root),
+        *("--hostname", "jail", "--nice_level", "0"),
+        *(_in_parts(Path(image.root)) if _cannot_be_root(image.root) else ("--chroot", image.root)),
     ]
+
+
+def _cannot_be_root(root: str) -> bool:
+    """Whether the image lies on a mount whose flags a user namespace must keep: nsjail drops them from a root.
+
+    For instance in a home that is mounted nosuid, or in a service without new privileges. Root's own stage has none.
+    """
+    try:
+        return bool(os.statvfs(root).f_flag & (os.ST_NOSUID | os.ST_NODEV))
+    except OSError:
+        return False
+
+
+def _in_parts(root: Path) -> list[str]:
+    """What an image holds, one by one, in the read-only tmpfs that nsjail then takes for its root."""
+    found: list[str] = []
+    for path in sorted(root.iterdir()):
+        inside = f"/{path.name}"
+        if path.is_symlink():
+            found += ["--symlink", f"{path.readlink()}:{inside}"]
+        elif inside != "/proc":
+            found += ["--bindmount_ro", f"{path}:{inside}"]
+    return found
 
 
 def _mounts(image: Image, job: str, limits: Limits) -> list[str]:
@@ -138,7 +165,9 @@ def _mounts(image: Image, job: str, limits: Limits) -> list[str]:
 
 def _visible(image: Image, job: str) -> list[str]:
     binds = [f"{source}:{target}" for source, target in image.binds] + [f"{job}:{JOB}"]
-    return [*_repeated("--bindmount_ro", binds), *_repeated("--bindmount", list(DEVICES))]
+    # Read-only is no limit on writing to a device, and where the host's are so (PrivateDevices= of a unit) a
+    # jail cannot have it otherwise.
+    return _repeated("--bindmount_ro", [*binds, *DEVICES])
 
 
 def _mode(path: str) -> str:

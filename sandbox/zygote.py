@@ -220,7 +220,8 @@ class Job:
             flags |= set(rest.pop(0)[1:])
         if len(rest) < 1 + (rest[:1] == ["-c"]) or (rest[0].startswith("-") and rest[0] != "-c"):
             return None
-        if any(name.startswith(("PYTHON", "LC_", "LD_")) and name not in KEPT for name in order.environment):
+        foreign = (name for name in order.environment if name.startswith(("PYTHON", "LC_", "LD_")))
+        if any(name not in KEPT and order.environment[name] != HELD.get(name) for name in foreign):
             return None
         found = next((path for path in init.candidates(order) if os.access(path, os.X_OK)), "")
         fits = found and self._same and identity(found) == self._same
@@ -237,6 +238,8 @@ def identity(path: str) -> tuple[int, int] | None:
 
 
 KEPT = frozenset({"PYTHONDONTWRITEBYTECODE", "LC_CTYPE"})
+HELD: dict[str, str] = {}
+"""What this interpreter was started with, and a job may ask for without getting a new one."""
 
 
 def adopt(order: init.Order) -> None:
@@ -274,6 +277,7 @@ def prepare(arguments: list[str]) -> Zygote:
     program = control.recv(spawner.MESSAGE_BYTES)
     zygote = Zygote(control, arguments[1], arguments[2], program)
     inline.prepare()
+    HELD.update({name: value for name, value in os.environ.items() if name == "PYTHONHASHSEED"})
     os.environ.clear()
     control.send(b"ready")
     # What is loaded now is shared by every jail: the collector must not touch, and thereby copy, it.

@@ -28,6 +28,8 @@ from appliance.sandbox.attacks import invariants
 
 ROOT = Path(__file__).resolve().parents[1]
 MARK = "appliance-trial-"
+OTHERS = (MARK, "appliance-vm-")
+"""Folders that are not made by a jail."""
 AHEAD = 40
 """Jobs that the submitter keeps open."""
 PATIENCE_S = 120.0
@@ -183,15 +185,11 @@ def counted(home: Path) -> dict[str, Any]:
 
 def sights() -> dict[str, frozenset[str]]:
     """What a jail could leave on this machine."""
-    temporary = [
-        str(path) for path in Path(tempfile.gettempdir()).glob("appliance*") if MARK not in path.name
-    ]
+    here = Path(tempfile.gettempdir()).glob("appliance*")
     return {
         "mounts": frozenset(Path("/proc/self/mounts").read_text().splitlines()),
         "processes": invariants.processes(),
-        "temporary": frozenset(
-            path for path in temporary if not path.startswith(tempfile.gettempdir() + "/appliance-trial")
-        ),
+        "temporary": frozenset(str(path) for path in here if not path.name.startswith(OTHERS)),
     }
 
 

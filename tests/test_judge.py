@@ -20,11 +20,13 @@ from appliance.cli.judge import command as judge_command
 from appliance.cli.task import command as task_command
 from appliance.errors import NotFoundError, TaskError, UsageError
 from appliance.examination import Examination, Finding, Outcome
-from appliance.judge import EVIDENCE_CAP, TEXT_CAP, Judge, conclude, read_submission, reward, verifier_hash
+from appliance.judge import Judge, read_submission
 from appliance.kinds.function import Case, judge_reply
 from appliance.nouns import Task, Verdict
 from appliance.paths import Paths
+from appliance.rewards import reward
 from appliance.tasks import find_task, load_pack, load_task
+from appliance.verdicts import EVIDENCE_CAP, TEXT_CAP, conclude, verifier_hash
 from appliance.yard import Yard
 
 HERE = Path(__file__).parent

@@ -63,6 +63,8 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
 BROAD_HANDLERS = {
     "appliance/daemon/server.py": 1,  # a fault in one answer is told to who asked, and must not hang a client
     "appliance/daemon/service.py": 1,  # the supervisor's loop: a fault in one run ends that run, with its traceback
+    "appliance/kinds/function_generator.py": 1,  # the code of a task raises what it likes
+    "appliance/kinds/function_tester.py": 1,  # the same
     "appliance/kinds/function_worker.py": 3,  # candidate code raises what it likes
     "sandbox/inline.py": 1,  # candidate code again: its exception ends as the interpreter would end it
     "queue/workers.py": 1,  # the supervisor's loop: a fault in a handler ends one job, with its traceback

@@ -108,6 +108,23 @@ def test_every_attempt_is_judged_and_the_chain_holds(finished: tuple[Path, dict[
         assert len(store.evaluations(printed["run"])) == 2
 
 
+def test_a_stored_verdict_replays_to_the_same(finished: tuple[Path, dict[str, Any]]) -> None:
+    home, printed = finished
+    with Store(home / "data" / "store.db", home / "data" / "objects") as store:
+        _, rows = store.attempts(printed["run"], limit=10_000)
+        seeds = {(row["id"].rpartition("/")[0], store.verdict(row["id"]).seed) for row in rows}  # type: ignore[union-attr]
+    groups = [group for group, _ in seeds]
+    assert len(groups) == len(set(groups)) == len({seed for _, seed in seeds})
+    for status in ("pass", "fail"):
+        chosen = next(row["id"] for row in rows if row["status"] == status)
+        done = appliance(home, "attempt", "rejudge", chosen, "--json")
+        assert done.returncode == 0, done.stderr
+        found = json.loads(done.stdout)
+        assert found["same"] and found["same_verifier"] and found["differences"] == {}
+    verified = appliance(home, "run", "verify", "--json")
+    assert json.loads(verified.stdout)["verdicts"] >= len(rows) + 2
+
+
 def test_engine_and_learner_agreed(finished: tuple[Path, dict[str, Any]]) -> None:
     lines = (Path(finished[1]["folder"]) / "events.jsonl").read_text().splitlines()
     parity = [json.loads(line)["data"] for line in lines if '"parity.measured"' in line]

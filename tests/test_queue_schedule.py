@@ -193,10 +193,10 @@ def test_the_count_of_what_waits_is_right_whatever_happens(queue: Queue, clock: 
     clock.now += 10
     jobs.expire(queue.file, clock.now)
     with queue.file.read() as connection:
-        assert jobs.queued(connection)["judge"] == 8
+        assert jobs.queued(connection, "judge") == 8
     queue.cancel_group("g")
     with queue.file.read() as connection:
-        assert jobs.queued(connection)["judge"] == 0
+        assert jobs.queued(connection, "judge") == 0
 
 
 @pytest.mark.parametrize("cost_s", [-1.0, float("nan"), float("inf")])
@@ -463,7 +463,7 @@ def test_a_file_of_version_1_is_carried_over_with_what_waits(tmp_path: Path) -> 
     connection.close()
     with Queue(path) as queue:
         with queue.file.read() as reading:
-            assert jobs.queued(reading)["judge"] == 3
+            assert jobs.queued(reading, "judge") == 3
         assert [claimed(queue, "judge").payload["n"] for _ in range(3)] == [0, 1, 2]
 
 
@@ -528,3 +528,20 @@ def test_the_daemon_keeps_the_figures_in_a_file_as_long_as_it_runs(tmp_path: Pat
         while not path.exists() or 'jobs_queued{class="judge"} 1' not in path.read_text():
             assert time.monotonic() < give_up
             time.sleep(0.01)
+
+
+# deadlines
+
+
+def test_a_job_that_cannot_be_done_in_time_is_not_begun(queue: Queue, clock: Clock) -> None:
+    for _ in range(estimates.ENOUGH):
+        queue.submit("judge", {}, label="slow")
+        jobs.finish(queue.file, claimed(queue), Report("done", "done", seconds=30.0), clock.now)
+    hopeless, later = (queue.submit("judge", {}, label="slow", deadline_s=seconds) for seconds in (29, 31))
+    unknown = queue.submit("judge", {}, label="other", deadline_s=1)
+    assert {claimed(queue).id, claimed(queue).id} == {later, unknown}
+    assert claim(queue) is None
+    found = queue.job(hopeless)
+    assert (found.state, found.error_kind, found.attempts) == ("expired", "deadline", 0)
+    assert found.error == "29 s before its deadline; the shortest like it took 30 s"
+    assert jobs.due(queue.file, ["judge"], clock.now, 9) == 0

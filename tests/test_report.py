@@ -156,6 +156,7 @@ def findings(**changes: Any) -> Findings:
         "truncated": 0.0,
         "masked": 0,
         "train_tasks": (),
+        "go_on": "appliance train --resume r",
     }
     return Findings(**(usual | changes))
 

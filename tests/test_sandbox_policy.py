@@ -6,10 +6,13 @@ import os
 import platform
 import re
 import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from jail_helpers import ROOT
 
 from appliance.errors import SandboxError, UsageError
 from appliance.sandbox import fit, image, nsjail, policy, seccomp, uids
@@ -138,8 +141,8 @@ def values(argv: list[str], option: str) -> list[str]:
 def test_a_jail_sees_an_explicit_list_of_mounts_and_never_the_host_root() -> None:
     argv = arguments()
     assert values(argv, "--chroot") == ["/stage/image"]
-    assert values(argv, "--bindmount_ro") == ["/usr/lib:/usr/lib", "/stage/jobs/1:/job"]
-    assert values(argv, "--bindmount") == list(nsjail.DEVICES)
+    assert values(argv, "--bindmount_ro") == ["/usr/lib:/usr/lib", "/stage/jobs/1:/job", *nsjail.DEVICES]
+    assert values(argv, "--bindmount") == []
     assert values(argv, "--mount") == [
         f"none:{path}:tmpfs:size={3 << 20},nr_inodes=50,mode={mode}"
         for path, mode in (("/work", "0700"), ("/tmp", "1777"), ("/dev/shm", "1777"))
@@ -244,7 +247,7 @@ def test_a_zygote_is_shown_what_a_jail_is_and_may_make_namespaces() -> None:
     assert values(argv, "--user") == ["1000:71:1", "10000:500:100"]
     assert values(argv, "--group") == ["1000:71:1", "10000:500:100"]
     assert values(argv, "--cap") == ["CAP_SETUID", "CAP_SETGID"]
-    assert values(argv, "--bindmount_ro") == ["/usr/lib:/usr/lib", "/stage/jobs:/job"]
+    assert values(argv, "--bindmount_ro") == ["/usr/lib:/usr/lib", "/stage/jobs:/job", *nsjail.DEVICES]
     assert values(argv, "--mount") == []
     assert values(argv, "--time_limit") == ["0"]
     assert values(argv, "--pass_fd") == ["4"]
@@ -253,10 +256,23 @@ def test_a_zygote_is_shown_what_a_jail_is_and_may_make_namespaces() -> None:
     assert values(plain, "--user") == ["1000:71:1"]
 
 
+def test_an_image_that_cannot_be_the_root_is_laid_out_in_parts(tmp_path: Path) -> None:
+    for name in ("usr", "proc", "work"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "bin").symlink_to("usr/bin")
+    (tmp_path / "file").touch()
+    parts = nsjail._in_parts(tmp_path)
+    assert values(parts, "--symlink") == ["usr/bin:/bin"]
+    assert values(parts, "--bindmount_ro") == [
+        f"{tmp_path}/{name}:/{name}" for name in ("file", "usr", "work")
+    ]
+
+
 GOLDEN = """
 /n --mode o --quiet --log_fd 3 --hostname jail --nice_level 0 --chroot /stage/image --user 1000:70:1
 --group 1000:80:1 --cwd /work --time_limit 67 --bindmount_ro /usr/lib:/usr/lib --bindmount_ro /stage/jobs/1:/job
---bindmount /dev/null --bindmount /dev/zero --bindmount /dev/full --bindmount /dev/random --bindmount /dev/urandom
+--bindmount_ro /dev/null --bindmount_ro /dev/zero --bindmount_ro /dev/full --bindmount_ro /dev/random
+--bindmount_ro /dev/urandom
 --mount none:/work:tmpfs:size=3145728,nr_inodes=50,mode=0700
 --mount none:/tmp:tmpfs:size=3145728,nr_inodes=50,mode=1777
 --mount none:/dev/shm:tmpfs:size=3145728,nr_inodes=50,mode=1777
@@ -400,3 +416,28 @@ def test_an_image_that_cannot_be_written_is_one_clear_error(tmp_path: Path) -> N
     with pytest.raises(SandboxError, match="cannot prepare the jail image") as caught:
         image.prepare(tmp_path / "images", image.own_interpreter())
     assert caught.value.remedy
+
+
+FILTERED = """
+import ctypes, struct, threading
+from appliance.sandbox import host
+
+# Loads the number of the call and ends the thread if it is one of x32, as SystemCallArchitectures= of a unit does.
+program = b"".join(
+    struct.pack("HBBI", *one)
+    for one in ((0x20, 0, 0, 0), (0x45, 0, 1, 0x40000000), (0x06, 0, 0, 0), (0x06, 0, 0, 0x7FFF0000))
+)
+kept = ctypes.create_string_buffer(program)
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.prctl(38, 1, 0, 0, 0) == 0
+assert libc.prctl(22, 2, struct.pack("HxxxxxxP", 4, ctypes.addressof(kept)), 0, 0) == 0, ctypes.get_errno()
+looked = threading.Thread(target=lambda: print("looked", len(host.problems()) >= 0), daemon=True)
+looked.start()
+looked.join(30)
+"""
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="x32 is an ABI of x86-64")
+def test_looking_at_the_host_survives_a_filter_on_system_calls() -> None:
+    done = subprocess.run([sys.executable, "-c", FILTERED], cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout == "looked True\n", done.stderr

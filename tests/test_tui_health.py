@@ -56,6 +56,7 @@ CASES: list[tuple[str, Snapshot, str]] = [
     ("finished", snapshot(run=run("finished"), pass_rates=((0, 0.25), (12, 0.5))), "25.0 % → 50.0 %"),
     ("stopped", snapshot(run=run("stopped")), "appliance train --resume r"),
     ("died", snapshot(run=run("died")), "appliance train --resume r"),
+    ("stopped", snapshot(run={**run("stopped"), "supervisor": "daemon"}), "appliance run resume r"),
     ("queued", snapshot([], run=run("queued")), "after 0 updates"),
     ("paused", snapshot(run=run("paused"), sign_of_life=0.0), "appliance run resume r"),
     (

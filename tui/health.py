@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from appliance.clean import clean_line
-from appliance.narrate import percent
+from appliance.narrate import go_on, percent
 from appliance.reads import number
 from appliance.tui.source import Snapshot
 
@@ -83,12 +83,11 @@ def _ended(snapshot: Snapshot) -> Health | None:
     if state == "failed":
         data = snapshot.failure["data"] if snapshot.failure else {}
         return Health("failed", clean_line(str(data.get("error") or "no reason was recorded")))
-    run_id = clean_line(snapshot.run["id"])
     reasons = {
-        "stopped": f"{done}; go on with: appliance train --resume {run_id}",
-        "died": f"{done}; go on with: appliance train --resume {run_id}",
+        "stopped": f"{done}; go on with: {go_on(snapshot.run)}",
+        "died": f"{done}; go on with: {go_on(snapshot.run)}",
         "queued": f"{done}; the daemon comes to it when the runs before it have ended",
-        "paused": f"{done}; go on with: appliance run resume {run_id}",
+        "paused": f"{done}; go on with: appliance run resume {clean_line(snapshot.run['id'])}",
     }
     if state in reasons:
         return Health(state, reasons[state])
@@ -107,8 +106,8 @@ def _down(snapshot: Snapshot, now: float) -> Health | None:
     )
     if silent <= max(DOWN_S, 3 * longest):
         return None
-    go_on = f"appliance train --resume {clean_line(snapshot.run['id']) if snapshot.run else 'RUN'}"
-    return Health("down", f"recorded as running, but silent for {duration(silent)}; go on with: {go_on}")
+    command = go_on(snapshot.run or {"id": "RUN"})
+    return Health("down", f"recorded as running, but silent for {duration(silent)}; go on with: {command}")
 
 
 def _degraded(snapshot: Snapshot, now: float) -> Health | None:

@@ -17,7 +17,7 @@ from appliance.queue import claims, jobs
 from appliance.queue.client import Queue
 from appliance.queue.estimates import quantile
 from appliance.queue.incarnation import this_process
-from appliance.queue.records import DEPTHS, WEIGHTS, Claimant, Job, Report, Request
+from appliance.queue.records import DEPTHS, POOLS, WEIGHTS, Claimant, Job, Report, Request
 from appliance.queue.workers import JobContext, Workers
 
 PAYLOAD = {"task": "starter/add", "text": "x" * 260}
@@ -98,11 +98,12 @@ def _claimed(queue: Queue) -> Job:
 
 
 def _cycles(path: Path, count: int) -> float:
-    """Submit, claim, heartbeat, complete, read the result: one after the other."""
+    """Submit, take the ring, claim, heartbeat, complete, read the result: one after the other."""
     report = Report("done", "done", result='{"reward":0.5}')
 
     def cycle() -> None:
         queue.submit("judge", PAYLOAD)
+        assert queue.doorbell(POOLS["judge"]).dequeue() is not None
         job = _claimed(queue)
         jobs.renew(queue.file, [job], queue.monotonic() + 60)
         jobs.finish(queue.file, job, report, queue.clock())

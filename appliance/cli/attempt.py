@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 import os
 import time
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from appliance.replay import Replay
 
 
 @click.group()
@@ -66,6 +70,60 @@ def show(attempt_id: str, as_json: bool) -> None:
         return
     for line in _lines(attempt, verdict):
         click.echo(line)
+
+
+@command.command("rejudge")
+@click.argument("attempt_id", metavar="ATTEMPT")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object on stdout and nothing else there."
+)
+@click.pass_context
+def rejudge(context: click.Context, attempt_id: str, as_json: bool) -> None:
+    """Judge ATTEMPT again with the seed of its verdict, and compare.
+
+    The new verdict goes into the ledger; the one that counts stays. The exit code is 1 when they differ.
+    """
+    from appliance.daemon.embedded import load_tasks
+    from appliance.judge import Judge
+    from appliance.paths import from_environment
+    from appliance.recipe import recipe_from_json
+    from appliance.replay import among
+    from appliance.replay import rejudge as judge_again
+    from appliance.store import Store
+    from appliance.yard import Yard
+
+    paths = from_environment(os.environ)
+    with Store(paths.store, paths.objects) as store, Yard(paths) as yard:
+        attempt, before = store.attempt(attempt_id), store.verdict(attempt_id)
+        recipe = recipe_from_json(store.run(attempt.run_id)["recipe"], f"the run {attempt.run_id}")
+        found = judge_again(Judge(yard), attempt, before, among(load_tasks(recipe)))
+        store.add_rejudging(attempt_id, found.after, time.time())
+    if as_json:
+        click.echo(json.dumps(_comparison(found)))
+    else:
+        for line in _compared(found):
+            click.echo(line)
+    if not found.same:
+        context.exit(1)
+
+
+def _comparison(found: Replay) -> dict[str, Any]:
+    return {
+        "attempt": found.attempt_id,
+        "same": found.same,
+        "same_verifier": found.same_verifier,
+        "differences": {name: {"was": was, "is": now} for name, (was, now) in found.differences().items()},
+        "verdict": found.after.to_json(),
+    }
+
+
+def _compared(found: Replay) -> Iterator[str]:
+    worth = "no reward" if found.after.reward is None else f"reward {found.after.reward:.2f}"
+    yield f"{found.after.status}, {worth}: {'as before' if found.same else 'NOT as before'}"
+    for name, (was, now) in found.differences().items():
+        yield f"  {name}: {was} then, {now} now"
+    if not found.same_verifier:
+        yield "  the verifier has changed since"
 
 
 def _lines(attempt: Any, verdict: Any) -> list[str]:

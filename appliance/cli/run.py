@@ -59,6 +59,7 @@ def show(run_id: str, as_json: bool) -> None:
     from appliance.clean import clean_line
     from appliance.daemon.lock import holder
     from appliance.errors import StoreError
+    from appliance.narrate import go_on
     from appliance.paths import from_environment
     from appliance.reads import Reads
     from appliance.report import read_report, write_report
@@ -76,7 +77,7 @@ def show(run_id: str, as_json: bool) -> None:
         report = read_report(paths.store, run_id, folder)
         click.echo(f"the files of the report are not made anew: {clean_line(str(error))}", err=True)
     if row["state"] == "died":
-        click.echo(f"the run died; go on with: appliance train --resume {clean_line(run_id)}", err=True)
+        click.echo(f"the run died; go on with: {go_on(row)}", err=True)
     brief = {"run": run_id, "state": row["state"], "folder": str(folder)}
     click.echo(json.dumps(brief | report.to_json()) if as_json else report.text)
 
@@ -104,12 +105,13 @@ def summary(run_ids: tuple[str, ...], as_json: bool) -> None:
 @click.argument("run_id", metavar="[RUN]", required=False)
 @click.option("--json", "as_json", is_flag=True, help=JSON_HELP)
 def verify(run_id: str | None, as_json: bool) -> None:
-    """Recompute the chain of events of this installation, and compare it with the copy in RUN's folder (or in all).
+    """Recompute the chain of events and the ledger of verdicts of this installation.
 
-    The exit code is 7 when an event was changed, removed or added afterwards.
+    The events are compared with the copy in RUN's folder (or in all), each verdict with its entry in the ledger. The
+    exit code is 7 when one was changed, removed or added afterwards.
     """
-    from appliance import events
-    from appliance.errors import NotFoundError
+    from appliance import events, ledger
+    from appliance.errors import IntegrityError, NotFoundError
     from appliance.paths import from_environment
     from appliance.store import Store
 
@@ -118,14 +120,21 @@ def verify(run_id: str | None, as_json: bool) -> None:
         raise NotFoundError(f"no store at {paths.store}", remedy="start a run, or set APPLIANCE_HOME")
     with Store(paths.store, paths.objects) as store:
         runs = [store.run(run_id)["id"]] if run_id else [row["id"] for row in store.runs()]
-        chain = store.events()
+        chain, entries, misfits = store.events(), store.entries(), store.misfits()
     count = events.verify(chain)
+    verdicts = ledger.verify(entries)
+    if misfits:
+        raise IntegrityError(
+            f"the verdict of attempt {misfits[0]} is not the one in the ledger",
+            remedy="compare with a backup",
+        )
     copies = {run: events.compare(chain, paths.runs / run / "events.jsonl") for run in runs}
     if as_json:
-        click.echo(json.dumps({"ok": True, "events": count, "runs": copies}))
+        click.echo(json.dumps({"ok": True, "events": count, "verdicts": verdicts, "runs": copies}))
         return
     click.echo(
-        f"{count} events, each follows the one before; {sum(copies.values())} also stand in run folders"
+        f"{count} events and {verdicts} verdicts, each follows the one before;"
+        f" {sum(copies.values())} events also stand in run folders"
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from appliance.daemon.handlers import JUDGE_TRIES
 from appliance.daemon.policy import EnginePolicy
 from appliance.errors import BY_KIND, ApplianceError, EngineError, StoreError
 from appliance.learn.client import Learner
@@ -72,7 +73,10 @@ class EmbeddedCrew:
     def submit_judging(self, attempt_id: str, run_id: str, task_key: str) -> str:
         """Queue the judging of a recorded attempt; the same attempt twice is one job."""
         key = f"judge:{attempt_id}@{self.incarnation}"
-        return self.queue.submit("judge", {"attempt_id": attempt_id}, key=key, group=run_id, label=task_key)
+        payload = {"attempt_id": attempt_id}
+        return self.queue.submit(
+            "judge", payload, key=key, group=run_id, label=task_key, max_attempts=JUDGE_TRIES
+        )
 
     def publish(self, adapter: Path, version: str, peft: Path | None) -> float:
         """Export the learner's weights and attach them; returns the seconds both took.
@@ -134,7 +138,7 @@ class EmbeddedCrew:
         if idle_s > GATE_PATIENCE_S and (why := self.closed()):
             raise StoreError(
                 f"no job was started for {idle_s:.0f} s, {why}",
-                remedy="free disk space or memory; `appliance train --resume RUN` goes on",
+                remedy="free disk space or memory; the run can be resumed",
             )
 
 
@@ -144,7 +148,5 @@ def _failure(failed: Sequence[Job]) -> ApplianceError:
     message = (
         f"{len(failed)} jobs of class {first.class_} failed for good; the first: {first.error or first.state}"
     )
-    remedy = (
-        "see engine.log in the run folder; `appliance train --resume RUN` goes on from the last checkpoint"
-    )
+    remedy = "see engine.log in the run folder; the run can be resumed from its last checkpoint"
     return BY_KIND.get(first.error_kind, EngineError)(message, remedy=remedy)

@@ -17,7 +17,7 @@ from appliance.daemon.gear import Gear
 from appliance.daemon.manager import Beats
 from appliance.daemon.means import check_means
 from appliance.daemon.vigil import Vigil
-from appliance.errors import ApplianceError, ConfigError, IntegrityError, StoreError
+from appliance.errors import ApplianceError, ConfigError, IntegrityError, LearnerError, StoreError
 from appliance.journal import Listener
 from appliance.nouns import Task
 from appliance.paths import Paths, jailer_socket
@@ -68,8 +68,11 @@ class Reins:
     beats: Beats = field(default_factory=Beats)
 
     def retries(self, error: ApplianceError) -> bool:
-        """Whether the run stays in line: a daemon waits for a disk that failed, and goes on."""
-        return self.supervisor == "daemon" and isinstance(error, StoreError)
+        """Whether the run stays in line: a daemon waits for a disk that failed, starts a learner that died anew.
+
+        What fails again and again before an update is made is given up on when it begins (`Book.begin`).
+        """
+        return self.supervisor == "daemon" and isinstance(error, StoreError | LearnerError)
 
 
 def carry_out(wish: Wish, book: Book, reins: Reins) -> Outcome:

@@ -8,15 +8,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from appliance import agent, audits
-from appliance.errors import IntegrityError, NotFoundError
+from appliance.errors import IntegrityError, NotFoundError, SandboxError
+from appliance.golds import GoldControl
 from appliance.judge import Judge
 from appliance.leash import Leash
 from appliance.nouns import Task
-from appliance.orders import Order, derive_seed
+from appliance.orders import Order
+from appliance.seal import Seal
 from appliance.store import Store
 
-JUDGE_TRIES = 3
-"""A host fault is tried again in a new jail before the attempt is masked; a decided verdict never is."""
+JUDGE_TRIES = 5
+"""A host fault is tried again later, in a new jail, before the attempt is masked; a decided verdict never is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,8 @@ class Desk:
     submit_judging: Callable[[str, str, str], str]
     lot: audits.Lot
     watch: audits.Watch
+    seal: Seal
+    golds: GoldControl
 
     def make_attempt(self, payload: Mapping[str, Any]) -> dict[str, Any]:
         """Job class `attempt` and `evaluate`: sample, record, hand over to the judge."""
@@ -39,24 +43,26 @@ class Desk:
         self.store.add_attempt(attempt, text, time.time())
         return {"judge_job": self.submit_judging(attempt.id, attempt.run_id, attempt.task_key)}
 
-    def judge_attempt(self, payload: Mapping[str, Any], leash: Leash) -> dict[str, Any]:
-        """Job class `judge`. One seed per group, so that siblings meet the same cases in the same order.
+    def judge_attempt(self, payload: Mapping[str, Any], leash: Leash, tries: int) -> dict[str, Any]:
+        """Job class `judge`, for the `tries`-th time. One seed per group, so that siblings meet the same cases.
+
+        SandboxError for a fault of the host that is to be tried again.
 
         Cut, it records nothing: another copy of the job has, or will.
         """
         attempt = self.store.attempt(payload["attempt_id"])
         task = self._task(attempt.task_key, attempt.task_hash)
         artefacts = {name: text.encode() for name, text in attempt.artefacts.items()}
-        seed = derive_seed("judge", attempt.group_id)
-        for _ in range(JUDGE_TRIES):
-            verdict = self.judge.judge(task, artefacts, seed=seed, leash=leash)
-            if leash.is_cut:
-                return {}
-            if verdict.status != "infra":
-                break
+        seed = self.seal.seed(attempt.group_id, task)
+        verdict = self.judge.judge(task, artefacts, seed=seed, leash=leash)
+        if leash.is_cut:
+            return {}
+        if verdict.status == "infra" and tries < JUDGE_TRIES:
+            raise SandboxError(str(verdict.evidence[0]["text"]), remedy="it is tried again")
         if self.lot.takes(attempt):
             verdict = self.judge.audit(task, artefacts, verdict, self.watch, seed=seed)
-        self.store.set_verdict(attempt.id, verdict)
+        verdict = self.golds.check(attempt.group_id, task, verdict)
+        self.store.set_verdict(attempt.id, verdict, time.time())
         return {"status": verdict.status, "reward": verdict.reward}
 
     def _task(self, key: str, wanted_hash: str) -> Task:

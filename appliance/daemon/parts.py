@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Any
 
 from appliance.audits import Lot
@@ -15,14 +16,18 @@ from appliance.daemon.gear import Gear
 from appliance.daemon.handlers import Desk
 from appliance.daemon.policy import EnginePolicy
 from appliance.engine.client import Engine, EngineSettings
+from appliance.golds import GoldControl
+from appliance.journal import Journal
 from appliance.judge import Judge
 from appliance.learn.base import Base
 from appliance.learn.client import Learner
 from appliance.learn.settings import LearnerSettings, LoraSettings
 from appliance.leash import Leash
+from appliance.nouns import Task, Verdict
 from appliance.queue.client import Queue
 from appliance.queue.workers import JobContext, Overrun, Workers
 from appliance.sandbox.witness import Witness
+from appliance.seal import seal_at
 from appliance.training import Plan
 
 JAIL_THREADS = 2
@@ -43,13 +48,19 @@ def start_crew(stack: ExitStack, plan: Plan, gear: Gear, stop: Callable[[], bool
     crew = EmbeddedCrew(journal.store, queue, policy, learner, f"{time.time_ns():x}", stop, tell)
     tasks = {task.key: task for task in (*plan.train_tasks, *plan.eval_tasks)}
     lot = Lot(plan.recipe.judge.audit_share, plan.recipe.seed)
-    desk = Desk(journal.store, Judge(gear.yard), policy, tasks, crew.submit_judging, lot, Witness)
+    judge, seal = Judge(gear.yard), seal_at(gear.paths.verifier_key)
+    golds = GoldControl(judge, seal, partial(_tell_broken, journal))
+    desk = Desk(journal.store, judge, policy, tasks, crew.submit_judging, lot, Witness, seal, golds)
     workers = stack.enter_context(_workers(queue, desk, plan))
     crew.closed = lambda: workers.closed
     crew.beaten = lambda: workers.beaten
     # Runs before the workers are joined: an interrupted batch must not be sampled to its end first.
     stack.callback(policy.halt)
     return crew
+
+
+def _tell_broken(journal: Journal, group_id: str, task: Task, gold: Verdict) -> None:
+    journal.event("task.broken", task=task.key, group=group_id, status=gold.status, seed=str(gold.seed))
 
 
 def _engine_settings(plan: Plan, base: Base) -> EngineSettings:
@@ -101,7 +112,7 @@ def _judge(desk: Desk, context: JobContext) -> dict[str, Any]:
     leash = Leash()
     context.on_cancel(leash.cut)
     with _cut_after(context.limit_s, leash):
-        result = desk.judge_attempt(context.payload, leash)
+        result = desk.judge_attempt(context.payload, leash, context.attempt)
     context.took(start_s=leash.start_s, teardown_s=leash.teardown_s)
     if leash.is_cut and not context.cancelled:
         raise Overrun

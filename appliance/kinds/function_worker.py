@@ -1,4 +1,4 @@
-"""The candidate's half of a `function` judging, run inside the jail as /job/worker.py.
+"""The candidate's half of a `function` judging, run inside the jail by /job/worker.py.
 
 It loads /job/solution.py and answers calls, one frame for each request, on the pair of descriptors named by
 APPLIANCE_CHANNEL. It shares its process with the candidate and therefore decides nothing: it knows no expected
@@ -36,28 +36,37 @@ def read_exactly(source: int, count: int) -> bytes:
 
 
 def read_request(source: int) -> dict[str, Any] | None:
-    """The next request, None when the judge is gone."""
-    header = read_exactly(source, _HEADER.size)
-    if len(header) < _HEADER.size:
+    """The next request, None when the judge is gone. Nothing is sent ahead, so one read is a frame, or a part."""
+    frame = os.read(source, 65536)
+    if frame and len(frame) < _HEADER.size:
+        frame += read_exactly(source, _HEADER.size - len(frame))
+    if len(frame) < _HEADER.size:
         return None
-    request: dict[str, Any] = loads(read_exactly(source, _HEADER.unpack(header)[0]))
+    size = _HEADER.size + _HEADER.unpack_from(frame)[0]
+    request: dict[str, Any] = loads(frame[_HEADER.size :] + read_exactly(source, size - len(frame)))
     return request
 
 
-def send(sink: int, reply: Reply) -> None:
+def send(sink: int, reply: Reply, *, keep_order: bool = False) -> None:
     """Write one frame whole."""
-    body = dumps(reply)
+    body = dumps(reply, keep_order=keep_order)
     frame = memoryview(_HEADER.pack(len(body)) + body)
     while frame:
         frame = frame[os.write(sink, frame) :]
 
 
+def message(fault: BaseException) -> str:
+    """What the exception says; nothing when that cannot be found out."""
+    try:
+        given = fault.args
+        return given[0] if len(given) == 1 and type(given[0]) is str else str(fault)
+    except BaseException:  # noqa: BLE001 - the message is candidate code
+        return ""
+
+
 def describe(fault: BaseException) -> str:
     """Type, message and the last line of the solution that the exception went through."""
-    try:
-        text = f"{type(fault).__name__}: {fault}"
-    except BaseException:  # noqa: BLE001 - the message is candidate code
-        text = type(fault).__name__
+    text = f"{type(fault).__name__}: {message(fault)}"
     line, trace = 0, fault.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == SOLUTION:
@@ -97,7 +106,7 @@ def call(function: Callable[..., Any], request: dict[str, Any], cap: int) -> Rep
     try:
         value = function(*args, **kwargs)  # type: ignore[misc, arg-type]
     except BaseException as fault:  # noqa: BLE001 - candidate code raises what it likes
-        return {"raised": names(fault), "text": describe(fault)}
+        return {"raised": names(fault), "text": describe(fault), "message": message(fault)[:TEXT_CAP]}
     try:
         tree = encode(value)
         size = len(dumps(tree))

@@ -49,6 +49,7 @@ alpha = 8.0
 [engine]
 slots = 8
 """
+LOOK_S = 5.0
 PATIENCE_S = 1200.0
 NAMES = ("engine", "learner", "jailer", "brain")
 
@@ -83,7 +84,7 @@ def scenario(user: str) -> None:
         if not ok:
             for unit in ("appliance", "appliance-jailer"):
                 subprocess.run(["journalctl", "--no-pager", "-n", "40", "-o", "cat", "-u", unit], check=False)
-            if name in ("install", "prepare", "start"):
+            if name in ("install", "prepare", "start", "train"):
                 return
 
 
@@ -135,11 +136,16 @@ class Operator:
         self._run = ""
 
     def train(self) -> str:
-        run_id = self._start(2)
-        limits = jail_limits(self._until)
-        row = self._until(lambda: self._ended(run_id))
+        run_id, seen = self._start(2), [""]
+
+        def ended() -> dict[str, Any] | None:
+            seen[0] = seen[0] or jail_limits(LOOK_S)
+            return self._ended(run_id)
+
+        row = self._until(ended)
         require(row["state"] == "finished", f"the run ended as {row['state']}: {row}")
-        return f"{run_id} finished; a jail had {limits}"
+        require(bool(seen[0]), "no jail with limits was seen")
+        return f"{run_id} finished; a jail had {seen[0]}"
 
     def survives(self, name: str) -> str:
         """End a process of a run with SIGKILL; the run makes another update all the same."""
@@ -218,10 +224,10 @@ class Operator:
         raise Failed(f"not within {patience_s:.0f} s")
 
 
-def jail_limits(until: Callable[..., Any]) -> str:
-    """The limits of a jail that runs now, as the kernel has them."""
-
-    def look() -> str:
+def jail_limits(seconds: float) -> str:
+    """The limits of a jail that runs within that time, as the kernel has them; jails are gone in a moment."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
         for leaf in JAILS.glob("appliance-jail-*"):
             try:
                 names = ("memory.max", "memory.swap.max", "pids.max")
@@ -231,10 +237,7 @@ def jail_limits(until: Callable[..., Any]) -> str:
             # A zygote's own is larger.
             if "max" not in values.values() and int(values["pids.max"]) < 1000:
                 return " ".join(f"{name} {value}" for name, value in values.items())
-        return ""
-
-    found: str = until(look)
-    return found
+    return ""
 
 
 def no_port() -> str:
