@@ -99,6 +99,7 @@ PACKAGES = [
         "appliance.sandbox",
         "appliance.sandbox.attacks",
         "appliance.sandbox.images",
+        "appliance.signals",
         "appliance.tui",
         "appliance.tui.screens",
         "appliance.tui.widgets",
