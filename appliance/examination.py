@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from types import TracebackType
+from typing import Any, Literal, Protocol, Self
 
 from appliance.nouns import Signal, Task, VerdictStatus
-from appliance.sandbox.client import JailResult, JailStatus, Peer
+from appliance.sandbox.client import Collection, CollectLimits, JailResult, JailStatus, Peer, Snapshot
 from appliance.sandbox.policy import Limits, Policy
 
 Layer = Literal["intake", "quick", "hidden", "suite", "quality", "audit"]
@@ -27,7 +28,8 @@ DEFAULT_BUDGETS: Mapping[str, float] = {
     "answer_kb": 256,
     "source_kb": 64,
 }
-"""`[budgets]` of pool.toml, each for one submission as a whole; answer and source are per answer and per file."""
+"""`[budgets]` of pool.toml, each for one jail of the candidate: a `function` submission has one for all its cases, a
+`stdio` or `shell` submission a fresh one for every case. Answer and source are per answer and per file."""
 
 _ENDINGS: Mapping[JailStatus, VerdictStatus] = {
     JailStatus.timeout_cpu: "candidate_timeout",
@@ -41,12 +43,46 @@ _ENDINGS: Mapping[JailStatus, VerdictStatus] = {
 }
 
 
+class Seat(Protocol):
+    """What a session is to a kind; see `appliance.sandbox.session`."""
+
+    @property
+    def broken(self) -> str: ...
+
+    def run(
+        self, command: Sequence[str], *, limits: Limits | None = None, stdin: bytes = b""
+    ) -> JailResult: ...
+
+    def snapshot(self) -> Snapshot: ...
+
+    def artefacts(self, limits: CollectLimits | None = None) -> Collection: ...
+
+    def stop(self) -> None: ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
 class Opener(Protocol):
-    """Where a kind gets its jail from."""
+    """Where a kind gets its jails from."""
 
     def open(
         self, command: Sequence[str], policy: Policy, *, files: Mapping[str, bytes] | None = None
     ) -> Peer: ...
+
+    def run(
+        self,
+        command: Sequence[str],
+        policy: Policy,
+        *,
+        files: Mapping[str, bytes] | None = None,
+        stdin: bytes = b"",
+    ) -> JailResult: ...
+
+    def session(self, policy: Policy, start: Mapping[str, bytes] | Snapshot | None = None) -> Seat: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +146,7 @@ class Examination:
 
 
 def limits(task: Task) -> Limits:
-    """The jail limits of one submission for `task`."""
+    """The limits of each jail in which a submission for `task` runs."""
     budgets: Mapping[str, Any] = task.settings["budgets"]
     return Limits(
         memory_mb=int(budgets["memory_mb"]),

@@ -16,10 +16,11 @@ from weakref import WeakSet
 
 from appliance.errors import SandboxError
 from appliance.paths import Paths
+from appliance.sandbox.artefacts import Collection, CollectLimits
 from appliance.sandbox.auditing import AuditReport, Recording
 from appliance.sandbox.cell import AuditedMaker, Cell, ColdMaker, Host, Shape
 from appliance.sandbox.cgroups import nursery
-from appliance.sandbox.changes import Snapshot
+from appliance.sandbox.changes import Entry, Snapshot
 from appliance.sandbox.channel import Peer as Peer
 from appliance.sandbox.channel import Talk
 from appliance.sandbox.ending import JailResult, JailStatus
@@ -27,6 +28,8 @@ from appliance.sandbox.fit import check_policy
 from appliance.sandbox.host import likely_problem
 from appliance.sandbox.image import Image, own_interpreter
 from appliance.sandbox.images import store as images
+from appliance.sandbox.images.tools import REMEDY as TOOLS_REMEDY
+from appliance.sandbox.images.tools import prepare_tools, tool_versions, tools_image_name
 from appliance.sandbox.jail import Jail
 from appliance.sandbox.launcher import Launcher
 from appliance.sandbox.nsjail import nsjail_binary
@@ -42,7 +45,20 @@ CLOSE_PATIENCE_S = 10.0
 GRAVE_S = 0.01
 """Long enough that every gravedigger takes one: what was before it is done."""
 
-__all__ = ["Conversation", "JailResult", "JailStatus", "Jails"]
+__all__ = [
+    "TOOLS_REMEDY",
+    "CollectLimits",
+    "Collection",
+    "Conversation",
+    "Entry",
+    "JailResult",
+    "JailStatus",
+    "Jails",
+    "Snapshot",
+    "prepare_tools",
+    "tool_versions",
+    "tools_image_name",
+]
 
 
 class Jails:

@@ -36,7 +36,7 @@ _SYSTEM_INTERPRETER = "/.jail/python3"
 
 SHARED = (
     "/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libexec", "/usr/share",
-    "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/alternatives", "/etc/ld.so.cache",
+    "/usr/include", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/alternatives", "/etc/ld.so.cache",
 )  # fmt: skip
 """Of the host, bound read-only where it is a file or folder, repeated where it is a link."""
 MOUNT_POINTS = ("proc", "tmp", "work", "job", "dev/shm", "etc", ".jail")
@@ -218,7 +218,9 @@ def _build(folder: Path, interpreter: Interpreter, key: str) -> None:
         _copy_python(root, interpreter)
         inside = f"{interpreter.prefix}/bin/.jail-python3"
     for site in interpreter.sites:
-        copy_modules(site, in_root(root, interpreter.place), interpreter, root)
+        copy_modules(site, in_root(root, interpreter.place), interpreter, root, interpreter.unwanted)
+    for program in interpreter.programs:
+        copy_file(program, in_root(root, f"/usr/local/bin/{program.name}"))
     copy_file(interpreter.binary, in_root(root, inside))
     open_up(root)
     # Without read permission the kernel keeps every process that runs it out of reach of the others.

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from appliance.errors import SandboxError
 from appliance.leash import Leash
 from appliance.paths import Paths
 from appliance.sandbox.client import Jails, JailStatus
@@ -43,3 +44,28 @@ def test_a_jail_that_is_opened_after_the_cut_ends_too(jails: Jails) -> None:
     with leash.open(SLEEP, POLICY) as late:
         assert late.receive(10, 50) is None
     assert jails.live == 0
+
+
+def test_a_cut_leash_runs_no_further_command(jails: Jails) -> None:
+    leash = Leash().around(jails)
+    assert leash.run(["cat"], POLICY, stdin=b"in").stdout == b"in"
+    leash.cut()
+    with pytest.raises(SandboxError):
+        leash.run(["true"], POLICY)
+    with pytest.raises(SandboxError):
+        leash.session(POLICY)
+    jails.rest()
+    assert jails.live == 0
+
+
+def test_a_cut_ends_the_command_of_a_session_and_lets_no_other_begin(jails: Jails) -> None:
+    leash = Leash().around(jails)
+    with leash.session(POLICY, {"name": b"text"}) as seat:
+        assert seat.run(["cat", "name"]).stdout == b"text"
+        threading.Timer(0.1, leash.cut).start()
+        assert seat.run(SLEEP).status is JailStatus.signal
+        with pytest.raises(SandboxError):
+            seat.run(["true"])
+        assert [entry.path for entry in seat.snapshot().entries] == ["name"]
+    assert jails.live == 0
+    assert leash.teardown_s > 0

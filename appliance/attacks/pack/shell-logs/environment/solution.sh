@@ -1,0 +1,3 @@
+#!/bin/sh
+# Started in the folder that is to be tidied.
+mkdir -p archive

@@ -1,0 +1,3 @@
+#!/bin/bash
+old=$1 new=$2
+echo 0

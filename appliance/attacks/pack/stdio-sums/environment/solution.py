@@ -1,0 +1,4 @@
+import sys
+
+for line in sys.stdin.read().splitlines():
+    print(0)
