@@ -9,7 +9,7 @@ def check(candidate):
     assert type(found["count"]) is int
     assert type(found["mean"]) is float
     for _ in range(20):
-        numbers = [random.randint(-1000, 1000) for _ in range(random.randint(1, 30))]
+        numbers = [random.randint(-20, 20) for _ in range(random.randint(1, 30))]
         found = candidate(numbers)
         assert list(found) == ["count", "mean", "ordered"]
         assert type(found["count"]) is int and found["count"] == len(numbers)
