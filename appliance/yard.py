@@ -11,7 +11,7 @@ from types import TracebackType
 from appliance.errors import IntegrityError, NotFoundError, SandboxError, TaskError
 from appliance.nouns import Task
 from appliance.paths import Paths
-from appliance.sandbox.client import Jails, JailStatus
+from appliance.sandbox.client import Jails, JailStatus, prepare_tools, tools_image_name
 from appliance.sandbox.policy import Policy
 from appliance.sandbox.remote import RemoteJails
 
@@ -27,6 +27,7 @@ class Yard:
         self._held = ExitStack()
         self._lock = threading.Lock()
         self._by_image: dict[str, Client] = {}
+        self._tools = ""
 
     @property
     def default(self) -> Client:
@@ -44,6 +45,17 @@ class Yard:
                 f"{task.folder}/pool.toml: field 'image': {error.message}",
                 remedy="make it (appliance image build or import), or write a digest of `appliance image list --json`",
             ) from error
+
+    @property
+    def tools(self) -> Client:
+        """The jails that the judge's own tools run in. Their image is made when it is not there and we may.
+
+        NotFoundError when a tool is not installed. A jailer that lacks the image refuses the first jail.
+        """
+        if not self._tools:
+            name = prepare_tools(self._paths.images) if self._jailer is None else tools_image_name()
+            self._tools = name
+        return self._client(self._tools)
 
     def prove(self, tasks: Iterable[Task]) -> None:
         """Run one jail of each image that is needed.

@@ -28,6 +28,8 @@ from appliance.sandbox.fit import check_policy
 from appliance.sandbox.host import likely_problem
 from appliance.sandbox.image import Image, own_interpreter
 from appliance.sandbox.images import store as images
+from appliance.sandbox.images.tools import REMEDY as TOOLS_REMEDY
+from appliance.sandbox.images.tools import prepare_tools, tool_versions, tools_image_name
 from appliance.sandbox.jail import Jail
 from appliance.sandbox.launcher import Launcher
 from appliance.sandbox.nsjail import nsjail_binary
@@ -44,6 +46,7 @@ GRAVE_S = 0.01
 """Long enough that every gravedigger takes one: what was before it is done."""
 
 __all__ = [
+    "TOOLS_REMEDY",
     "CollectLimits",
     "Collection",
     "Conversation",
@@ -52,6 +55,9 @@ __all__ = [
     "JailStatus",
     "Jails",
     "Snapshot",
+    "prepare_tools",
+    "tool_versions",
+    "tools_image_name",
 ]
 
 

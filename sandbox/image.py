@@ -218,7 +218,9 @@ def _build(folder: Path, interpreter: Interpreter, key: str) -> None:
         _copy_python(root, interpreter)
         inside = f"{interpreter.prefix}/bin/.jail-python3"
     for site in interpreter.sites:
-        copy_modules(site, in_root(root, interpreter.place), interpreter, root)
+        copy_modules(site, in_root(root, interpreter.place), interpreter, root, interpreter.unwanted)
+    for program in interpreter.programs:
+        copy_file(program, in_root(root, f"/usr/local/bin/{program.name}"))
     copy_file(interpreter.binary, in_root(root, inside))
     open_up(root)
     # Without read permission the kernel keeps every process that runs it out of reach of the others.

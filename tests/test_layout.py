@@ -35,7 +35,10 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "queue": ("core",),
     "sandbox": ("appliance.errors", "appliance.nouns", "appliance.clean", "appliance.paths"),
     "shell": EVERYTHING,
-    "tui": tuple(f"appliance.{name}" for name in ("clean", "errors", "narrate", "nouns", "paths", "reads")),
+    "tui": tuple(
+        f"appliance.{name}"
+        for name in ("clean", "errors", "narrate", "nouns", "paths", "reads", "reviews", "siblings")
+    ),
 }
 """Room → rooms and modules of ours that it may import besides itself."""
 
@@ -96,6 +99,7 @@ PACKAGES = [
         "appliance.sandbox",
         "appliance.sandbox.attacks",
         "appliance.sandbox.images",
+        "appliance.signals",
         "appliance.tui",
         "appliance.tui.screens",
         "appliance.tui.widgets",

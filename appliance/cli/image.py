@@ -31,6 +31,7 @@ def command() -> None:
 @click.option("--from", "folder", type=_path, help="A copy of this folder as the whole root.")
 @click.option("--debian", "suite", help="A minimal Debian of this suite, by debootstrap; needs root.")
 @click.option("--mirror", help="Where debootstrap fetches from.")
+@click.option("--tools", is_flag=True, help="What the judge's own tools run in; it has a name of its own.")
 @click.option("--name", help="The image's name; default: default, or debian-SUITE.")
 @_json
 def build(
@@ -38,6 +39,7 @@ def build(
     folder: Path | None,
     suite: str | None,
     mirror: str | None,
+    tools: bool,
     name: str | None,
     as_json: bool,
 ) -> None:
@@ -48,13 +50,17 @@ def build(
     """
     from appliance.sandbox.images.foreign import from_debian, from_folder
 
-    if len([given for given in (python, folder, suite) if given is not None]) > 1:
-        raise UsageError("--python, --from and --debian exclude each other", remedy="give one of them")
+    if len([given for given in (python, folder, suite, tools or None) if given is not None]) > 1:
+        raise UsageError(
+            "--python, --from, --debian and --tools exclude each other", remedy="give one of them"
+        )
     if mirror is not None and (suite is None or not mirror):
         raise UsageError(
             "--mirror is empty, or without --debian", remedy="give the address, and --debian SUITE"
         )
-    if folder is not None:
+    if tools:
+        _finish_tools(name, as_json)
+    elif folder is not None:
         _finish(from_folder(_images(_required(name)), folder), _required(name), as_json)
     elif suite is not None:
         name = f"debian-{suite}" if name is None else name
@@ -167,6 +173,16 @@ def _host(images: Path, python: Path | None) -> Image:
     from appliance.sandbox.image import interpreter_at, own_interpreter, prepare
 
     return prepare(images, own_interpreter() if python is None else interpreter_at(python))
+
+
+def _finish_tools(name: str | None, as_json: bool) -> None:
+    from appliance.sandbox.images.store import find
+    from appliance.sandbox.images.tools import prepare_tools
+
+    if name is not None:
+        raise UsageError("--tools has a name of its own", remedy="leave --name out")
+    own = prepare_tools(_images())
+    _finish(find(_images(), own), own, as_json)
 
 
 def _finish(image: Image, name: str, as_json: bool) -> None:

@@ -44,10 +44,18 @@ class Interpreter:
     """Folders of installed packages, to be copied."""
     place: str = ""
     """Inside: the folder of its own that the interpreter finds packages in."""
+    wanted: tuple[str, ...] = ()
+    """The only entries of the sites that are copied; empty is all."""
+    programs: tuple[Path, ...] = ()
+    """Copied to where the search path finds them."""
 
     @property
     def is_system(self) -> bool:
         return self.prefix == Path("/usr")
+
+    def unwanted(self, folder: str, names: list[str]) -> set[str]:
+        """Which names of a folder are not copied, as `shutil.copytree` asks."""
+        return set(names) - set(self.wanted) if self.wanted and Path(folder) in self.sites else set()
 
 
 def own_interpreter() -> Interpreter:

@@ -1,0 +1,6 @@
+def sum_residues(n: int) -> int:
+    """Return the sum of i * i % 7 for i in range(n)."""
+    total = 0
+    for i in range(n):
+        total += i * i % 7
+    return total
