@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 from signal_helpers import gold, task_named
 
-from appliance import quality
+from appliance import attacks, quality
 from appliance.errors import NotFoundError, TaskError
 from appliance.nouns import Signal
 from appliance.quality import HIGHEST_BETA, Spec, blended, factor, read
@@ -18,7 +19,9 @@ from appliance.sandbox.images import tools
 from appliance.signals import Exhibit, Reading, Wanted, duplication, performance, size
 from appliance.signals.kept_values import Kept
 from appliance.signals.performance import ROUNDS, Timed, compared, slowness
+from appliance.signals.start_tree import languages
 from appliance.signals.types import importable
+from appliance.tasks import find_task, load_pack
 
 WHERE = "pool.toml [quality]"
 TRIALS = 2000
