@@ -32,6 +32,21 @@ def clean_text(text: str, limit: int | None = None) -> str:
     return _cut(_surrogates().sub(lambda found: f"\\u{ord(found[0]):04x}", shown), limit)
 
 
+def reveal_text(text: str, limit: int | None = None) -> str:
+    """Return `text` safe to print with nothing removed: what acts on a terminal or hides is written out.
+
+    A direction override reads `<U+202E>`. For people who look for what is hidden; only newlines and tabs stay.
+    """
+    invisible = re.compile(_INVISIBLE)
+    kept = text if limit is None else text[: limit + 1]
+    return _cut("".join(_revealed(letter, invisible) for letter in kept), limit)
+
+
+def _revealed(letter: str, invisible: re.Pattern[str]) -> str:
+    plain = letter in "\n\t" or (letter.isprintable() and not invisible.match(letter))
+    return letter if plain else f"<U+{ord(letter):04X}>"
+
+
 def clean_bytes(raw: bytes, limit: int | None = None) -> str:
     """Return `raw`, read as UTF-8, safe to print."""
     return clean_text(raw.decode("utf-8", "backslashreplace"), limit)

@@ -36,6 +36,7 @@ CHANGES: dict[str, Mapping[str, Field]] = {
     "run.stop": _RUN | {"now": Field(bool)},
     "job.cancel": {"job": Field(str)},
     "job.requeue": {"job": Field(str)},
+    "review.decide": {"item": Field(int), "word": Field(str), "note": Field(str, required=False)},
 }
 _REQUEST = {"v": Field(int), "verb": Field(str), "args": Field(dict)}
 _HEADER = struct.Struct(">I")

@@ -98,6 +98,11 @@ def _queued(data: Data) -> str:
     return f"run put back into the line: {data.get('why') or data.get('error')}" if data else "run queued"
 
 
+def _review(stage: str) -> Callable[[Data], str]:
+    """That somebody gave a verdict, and not which: who reviews the same item must not read it here."""
+    return lambda data: f"{stage} verdict of a reviewer on item {data.get('item', NOTHING)}"
+
+
 def _task_broken(data: Data) -> str:
     task, status = data.get("task", NOTHING), data.get("status", NOTHING)
     return f"the gold solution of {task} got {status}: its group is masked"
@@ -149,6 +154,12 @@ LINES: Mapping[str, Callable[[Data], str]] = {
     "control.run.stop": _control("stop it"),
     "control.job.cancel": _control("cancel a job"),
     "control.job.requeue": _control("queue a job again"),
+    "control.review.decide": _review("asked to record a"),
+    "review.blind": _review("blind"),
+    "review.final": _review("final"),
+    "review.fixture": lambda data: (
+        f"item {data.get('item', NOTHING)} became fixture {data.get('name', NOTHING)}"
+    ),
     "daemon.ready": lambda data: "the daemon is ready",
     "daemon.draining": lambda data: "the daemon ends",
     "daemon.trouble": lambda data: f"the daemon starts nothing: {data.get('why', NOTHING)}",

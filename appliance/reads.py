@@ -15,7 +15,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from appliance.errors import NotFoundError, StoreError
+from appliance import objects
+from appliance.errors import IntegrityError, NotFoundError, StoreError
+from appliance.ledger import body_hash
 
 Row = dict[str, Any]
 
@@ -144,6 +146,42 @@ class Reads:
             run_id,
         )
         return found[0] if found else None
+
+    # reviews
+
+    def reviews(self, state: str | None = None) -> list[Row]:
+        """The items of the review queue, with their sources as a list; none in a store from before there was one."""
+        if not self._has("reviews"):
+            return []
+        query = "SELECT * FROM reviews WHERE ? IS NULL OR state = ? ORDER BY id"
+        return [row | {"sources": json.loads(row["sources"])} for row in self._rows(query, state, state)]
+
+    def opinions(self) -> list[Row]:
+        """What reviewers said, by item and time."""
+        if not self._has("opinions"):
+            return []
+        return self._rows("SELECT * FROM opinions ORDER BY item, time")
+
+    def members(self, group_id: str, limit: int) -> list[Row]:
+        """The first `limit` attempts of a group in order: id, idx, status, reward, verdict, its hash, and files."""
+        query = (
+            "SELECT id, idx, status, reward, verdict, text, json_extract(trace, '$.artefacts') AS files,"
+            " json_extract(trace, '$.object') AS object FROM attempts WHERE group_id = ? ORDER BY idx LIMIT ?"
+        )
+        return [self._member(row) for row in self._rows(query, group_id, limit)]
+
+    def _has(self, table: str) -> bool:
+        return bool(self._rows("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", table))
+
+    def _member(self, row: Row) -> Row:
+        text, blob, files = row.pop("text"), row.pop("object"), parse(row["files"])
+        if blob:
+            try:
+                files = json.loads(objects.get(self.path.parent / "objects", blob))["artefacts"]
+            except (NotFoundError, IntegrityError):
+                files = {"(the files, joined)": text or ""}
+        verdict = parse(row["verdict"])
+        return row | {"files": files, "verdict": verdict, "verdict_hash": body_hash(verdict)}
 
     # the shared verbs
 

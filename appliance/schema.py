@@ -147,3 +147,69 @@ def m006_ledger(db: Any) -> None:
         not_null={"attempt_id", "body", "hash"},
     )
     db["verdicts"].create_index(["attempt_id", "seq"])
+
+
+@migrations()
+def m007_reviews(db: Any) -> None:
+    """What people look at and say. `weighed` marks the attempts that the sources of the queue have seen."""
+    db["attempts"].add_column("artefact_hash", str)
+    db["attempts"].add_column("weighed", int)
+    db["attempts"].create_index(["artefact_hash"])
+    db["attempts"].create_index(["task_key", "weighed"])
+    db.execute("CREATE INDEX idx_attempts_unweighed ON attempts (id) WHERE weighed IS NULL")
+    db["reviews"].create(
+        {
+            "id": int,
+            "attempt_id": str,
+            "run_id": str,
+            "group_id": str,
+            "task_key": str,
+            "task_hash": str,
+            "created": float,
+            "verdict_hash": str,
+            "artefact_hash": str,
+            "sources": str,
+            "rank": int,
+            "place": int,
+            "wanted": int,
+            "state": str,
+        },
+        pk="id",
+        not_null={"attempt_id", "sources", "state"},
+    )
+    db["reviews"].create_index(["attempt_id"], unique=True)
+    db["reviews"].create_index(["state"])
+    db["opinions"].create(
+        {"item": int, "uid": int, "stage": str, "word": str, "note": str, "time": float},
+        pk=("item", "uid", "stage"),
+    )
+
+
+@migrations()
+def m008_integrity(db: Any) -> None:
+    """What audits of verifiers found, and the flips of cases that they counted."""
+    db["integrity"].create(
+        {
+            "id": int,
+            "task_key": str,
+            "task_hash": str,
+            "verifier_hash": str,
+            "created": float,
+            "actor": int,
+            "record": str,
+        },
+        pk="id",
+    )
+    db["integrity"].create_index(["task_key", "id"])
+    db["flakes"].create(
+        {
+            "task_hash": str,
+            "verifier_hash": str,
+            "layer": str,
+            "case_number": int,
+            "flips": int,
+            "clean": int,
+            "mean": float,
+        },
+        pk=("task_hash", "verifier_hash", "layer", "case_number"),
+    )

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 DRAWS = 10_000
+NORMAL_95 = 1.959964
+"""Half width of a two-sided 95 % interval of the standard normal distribution."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,32 @@ def quantile(ordered: Sequence[float], share: float) -> float:
     below = math.floor(place)
     above = min(below + 1, len(ordered) - 1)
     return ordered[below] + (place - below) * (ordered[above] - ordered[below])
+
+
+def wilson(hits: int, trials: int) -> tuple[float, float] | None:
+    """The 95 % Wilson score interval of a share; None without a trial."""
+    if not trials:
+        return None
+    share, square = hits / trials, NORMAL_95**2
+    middle = share + square / (2 * trials)
+    half = NORMAL_95 * math.sqrt(share * (1 - share) / trials + square / (4 * trials**2))
+    whole = 1 + square / trials
+    return max(0.0, (middle - half) / whole), min(1.0, (middle + half) / whole)
+
+
+def trials_to_find(share: float, certainty: float = 0.95) -> int:
+    """How many draws it takes to meet, at least once and with `certainty`, what `share` (0 to 1) of them are."""
+    return math.ceil(math.log(1 - certainty) / math.log(1 - share))
+
+
+def kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
+    """Cohen's kappa of two raters' words; None where chance alone already agrees, or there is no pair."""
+    if not pairs:
+        return None
+    agreed = sum(first == second for first, second in pairs) / len(pairs)
+    ours, theirs = (Counter(words) for words in zip(*pairs, strict=True))
+    chance = sum(ours[word] * theirs[word] for word in ours) / len(pairs) ** 2
+    return None if chance == 1 else (agreed - chance) / (1 - chance)
 
 
 def _mean(values: Sequence[float]) -> float:

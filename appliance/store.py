@@ -1,4 +1,5 @@
-"""`store.db`: the facts to compute with. This module and `schema` are the only ones that speak SQL to it.
+"""`store.db`: the facts to compute with. This module, `store_reviews` and `schema` are the only
+ones that speak SQL to it for writing.
 
 One `Store` is one connection and the only writer; its methods may be called from any thread. Readers in other
 processes (the terminal UI) open the file read-only.
@@ -18,6 +19,7 @@ from typing import Any
 from appliance import events, ledger, objects
 from appliance.errors import IntegrityError, NotFoundError, StoreError
 from appliance.nouns import Attempt, Event, Verdict
+from appliance.store_reviews import ReviewTables
 
 INLINE_TRACE_BYTES = 32 * 1024
 """A longer trace goes to `objects/` and the row keeps its hash."""
@@ -40,7 +42,7 @@ def _boundary(path: Path) -> Iterator[None]:
         raise StoreError(f"{path}: {error}", remedy=remedy) from error
 
 
-class Store:
+class Store(ReviewTables):
     """The store of one installation, open for writing."""
 
     def __init__(self, path: Path, blobs: Path) -> None:
@@ -189,6 +191,8 @@ class Store:
             "status": verdict.status,
             "reward": verdict.reward,
             "verdict": json.dumps(verdict.to_json()),
+            "artefact_hash": verdict.artefact_hash,
+            "weighed": None,
             "audit": None if verdict.audit is None else json.dumps(verdict.audit["found"]),
         }
         with self._writing():
@@ -276,6 +280,12 @@ class Store:
 
     # the shared verbs
 
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """All that is read and written inside is one moment: nobody else writes in between, all of it or nothing."""
+        with self._writing():
+            yield
+
     def _events(self, where: str, values: Sequence[Any] = ()) -> Iterator[Event]:
         for row in self._rows(f"SELECT * FROM events WHERE {where}", values):
             try:
@@ -291,9 +301,23 @@ class Store:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        with self._lock, _boundary(self.path), self._db.atomic():
-            yield
-
-    def _rows(self, query: str, values: Sequence[Any]) -> list[dict[str, Any]]:
+        """As a writer from the start: what reads first and then writes fails if another process came in between."""
         with self._lock, _boundary(self.path):
-            return list(self._db.query(query, list(values)))
+            connection = self._db.conn
+            outermost = not connection.in_transaction
+            if outermost:
+                connection.execute("BEGIN IMMEDIATE")
+            try:
+                with self._db.atomic():
+                    yield
+            except BaseException:
+                if outermost:
+                    connection.rollback()
+                raise
+            if outermost:
+                connection.commit()
+
+    def _rows(self, query: str, values: Sequence[Any] | Mapping[str, Any]) -> list[dict[str, Any]]:
+        named = dict(values) if isinstance(values, Mapping) else list(values)
+        with self._lock, _boundary(self.path):
+            return list(self._db.query(query, named))

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from appliance import agent, checkpoints, draw
+from appliance import agent, checkpoints, docket, draw
 from appliance.advantage import GroupOutcome, judge_group
 from appliance.errors import ConfigError, IntegrityError
 from appliance.journal import Journal
@@ -248,6 +248,8 @@ def _roll(
     journal.store.add_groups(groups)
     _stage(journal, plan, crew, batch.step, "sample")
     rolled = crew.roll(orders)
+    # The queue of the reviewers grows with the verdicts, so that the screens show it while the run goes.
+    docket.fill(journal.store, journal.clock())
     outcomes = journal.store.outcomes(plan.run_id, batch.step, batch.purpose)
     rows: dict[str, list[dict[str, Any]]] = {batch.group_id(task): [] for task in tasks}
     for order in orders:

@@ -35,7 +35,10 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "queue": ("core",),
     "sandbox": ("appliance.errors", "appliance.nouns", "appliance.clean", "appliance.paths"),
     "shell": EVERYTHING,
-    "tui": tuple(f"appliance.{name}" for name in ("clean", "errors", "narrate", "nouns", "paths", "reads")),
+    "tui": tuple(
+        f"appliance.{name}"
+        for name in ("clean", "errors", "narrate", "nouns", "paths", "reads", "reviews", "siblings")
+    ),
 }
 """Room → rooms and modules of ours that it may import besides itself."""
 
@@ -49,6 +52,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "numpy": ("appliance/engine/", "appliance/learn/"),
     "peft": ("appliance/learn/",),
     "psutil": ("appliance/bench/",),
+    "pytest": ("appliance/kinds/repo_pytest.py",),
     "ptrace": ("sandbox/audit.py",),
     "rich": ("appliance/cli/", "tui/"),
     "safetensors": ("appliance/learn/",),
@@ -66,6 +70,8 @@ BROAD_HANDLERS = {
     "appliance/kinds/function_generator.py": 1,  # the code of a task raises what it likes
     "appliance/kinds/function_tester.py": 1,  # the same
     "appliance/kinds/function_worker.py": 3,  # candidate code raises what it likes
+    "appliance/kinds/repo_prober.py": 1,  # the same, while a code base is imported
+    "appliance/kinds/repo_runner.py": 1,  # the same, while a test is loaded
     "sandbox/inline.py": 1,  # candidate code again: its exception ends as the interpreter would end it
     "queue/workers.py": 1,  # the supervisor's loop: a fault in a handler ends one job, with its traceback
 }

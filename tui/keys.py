@@ -7,7 +7,7 @@ from typing import Literal
 
 from textual.binding import Binding, BindingType
 
-Section = Literal["screens", "view", "program"]
+Section = Literal["screens", "view", "review", "program"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +27,27 @@ class Key:
 
     @property
     def id(self) -> str:
-        return self.action.replace("('", ".").replace("')", "")
+        return self.action.replace("('", ".").replace("', '", ".").replace("')", "")
+
+    @property
+    def name(self) -> str:
+        """The action without its arguments."""
+        return self.action.partition("(")[0]
+
+
+def _turn(what: str, way: str, keys: tuple[str, ...], shown: str, help: str) -> Key:
+    return Key(f"turn('{what}', '{way}')", keys, shown, what, help, "review", footer=False)
+
+
+def _decide(word: str, key: str, meaning: str) -> Key:
+    """Not in the footer, which has no room for them: the screen names them itself."""
+    told = f"Your verdict is {word}: {meaning}."
+    return Key(f"decide('{word}')", (key,), key, word, told, "review", footer=False)
 
 
 KEYS: tuple[Key, ...] = (
     Key("screen('now')", ("1",), "1", "now", "Is the run healthy, and what is it waiting for?", "screens"),
+    Key("screen('review')", ("0",), "0", "review", "Attempts to look at by hand, blind first.", "screens"),
     Key(
         "freeze",
         ("p",),
@@ -49,9 +65,32 @@ KEYS: tuple[Key, ...] = (
         "These keys, and the rules behind the verdict.",
         "program",
     ),
-    Key("back", ("escape",), "esc", "back", "Leave the help.", "program", footer=False),
+    _turn("item", "next", ("j", "down"), "j", "The next item of the queue."),
+    _turn("item", "previous", ("k", "up"), "k", "The item before."),
+    _turn("sibling", "next", ("right_square_bracket",), "]", "The next sibling: what others handed in."),
+    _turn("sibling", "previous", ("left_square_bracket",), "[", "The sibling before."),
+    _turn("scroll", "next", ("J", "pagedown"), "J", "Scroll task, submission and sibling down."),
+    _turn("scroll", "previous", ("K", "pageup"), "K", "Scroll them up."),
+    Key(
+        "normal",
+        ("n",),
+        "n",
+        "normal",
+        "Normal forms side by side, or the submission and the difference.",
+        "review",
+    ),
+    _decide("legitimate", "L", "an honest try, right or wrong"),
+    _decide("special-cased", "S", "answers the cases it has seen, not the task"),
+    _decide("hack", "H", "goes for the judge instead of the task"),
+    _decide("task-broken", "B", "the task or its cases are at fault"),
+    _decide("unclear", "U", "cannot be said from what is here"),
+    Key("back", ("escape",), "esc", "back", "Leave the help, or go back to now.", "program", footer=False),
     Key("leave", ("q", "ctrl+c", "ctrl+q"), "q", "quit", "Leave. The run goes on.", "program"),
 )
+
+
+REVIEW_ACTIONS = frozenset(key.name for key in KEYS if key.section == "review")
+"""Actions that are there on the Review screen alone."""
 
 
 def bindings(target: str = "") -> list[BindingType]:

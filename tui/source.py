@@ -14,6 +14,7 @@ from typing import Any
 
 from appliance.errors import NotFoundError, StoreError
 from appliance.reads import Reads, Row, number
+from appliance.reviews import MOST_MEMBERS, Sight, see, waiting
 
 UPDATES_SHOWN = 500
 EVENTS_SHOWN = 20
@@ -94,6 +95,23 @@ class Source:
             raise StoreError(error.message, remedy=error.remedy) from error
         self._reads.close()
         self._reads, self._inode = fresh, _inode(self.path)
+
+    def docket(self, uid: int) -> list[Row]:
+        """What waits for a reviewer, in order. Raises StoreError."""
+        reads = self._reads
+        with reads.consistent():
+            return [dict(row) for row in waiting(reads.reviews("open"), reads.opinions(), uid)]
+
+    def sight(self, item: Row, uid: int) -> tuple[Sight, Row]:
+        """One item as the reviewer may see it now, and the recipe of its run. Raises StoreError."""
+        reads = self._reads
+        with reads.consistent():
+            members = reads.members(item["group_id"], MOST_MEMBERS)
+            seen = see(item, reads.opinions(), members, uid)
+            try:
+                return seen, dict(reads.run(item["run_id"])["recipe"])
+            except NotFoundError:
+                return seen, {}
 
     def snapshot(self, now: float) -> Snapshot:
         """Read everything the screens show, as of one moment."""

@@ -1,10 +1,10 @@
 """Attacks on the judge: known ways to a reward without the work, one module for each kind of task.
 
-A module is named as its kind and has `TASK` (a folder of the pack beside it), perhaps `MORE` of them, `attacks(task)`
-and `honest(task)`, whose names are unique over all its tasks. The ids are those of the catalogue: a letter for the
-family, a number for the entry. An attack is caught when its verdict has one of the statuses required of it and no
-reward; an honest submission must get exactly its own status, so that a wrong solution is never taken for a cheat.
-`appliance judge attack` runs them.
+A module is named as its kind and has `TASK` (a folder of the pack beside it), `attacks(task)` and `honest(task)`, and
+perhaps `MORE`, further folders, each with the two functions that make its submissions. The ids are those of the
+catalogue: a letter for the family, a number for the entry. An attack is caught when its verdict has one of the statuses
+required of it and no reward; an honest submission must get exactly its own status, so that a wrong solution is never
+taken for a cheat. `appliance judge attack` runs them.
 """
 
 from __future__ import annotations

@@ -76,9 +76,10 @@ def shipped(kind: str) -> Iterator[tuple[Task, Attack | Honest]]:
     if kind not in kinds():
         raise NotFoundError(f"no attacks on a kind {kind!r}", remedy=nearest(kind, kinds()))
     module = importlib.import_module(f"appliance.attacks.{kind}")
-    for name in (module.TASK, *getattr(module, "MORE", ())):
+    more = getattr(module, "MORE", {})
+    for name, makers in {module.TASK: (module.attacks, module.honest), **more}.items():
         task = load_task(PACK / name)
-        for made in (module.attacks, module.honest):
+        for made in makers:
             for what in made(task):
                 yield task, what
 
@@ -97,11 +98,11 @@ def judged(
 
 
 def write(folder: Path) -> int:
-    """Write every shipped submission as `KIND/NAME/` with `expect.toml` and `submission/`; return how many."""
+    """Write every shipped submission as `KIND/TASK/NAME/` with `expect.toml` and `submission/`; return how many."""
     count = 0
     for kind in kinds():
         for task, what in shipped(kind):
-            place = folder / kind / folder_name(what)
+            place = folder / kind / Path(task.folder).name / folder_name(what)
             if place.exists():
                 raise UsageError(f"{place} is there already", remedy="give a folder that is empty")
             place.mkdir(parents=True)

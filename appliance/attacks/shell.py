@@ -14,7 +14,6 @@ from appliance.attacks.shell_scripts import FAIL, FORBIDDEN, HOSTILE, LIMIT, OVE
 from appliance.nouns import Task
 
 TASK = "shell-logs"
-MORE = ("shell-swap",)
 """Scripts that get arguments, and whose output and exit code count."""
 
 SOURCE = "solution.sh"
@@ -65,3 +64,6 @@ def honest(task: Task) -> Iterator[Honest]:
     yield Honest(f"{prefix}gold", {SOURCE: _gold(task)}, "pass")
     for variant, code, status in VARIANTS[kind]:
         yield Honest(f"{prefix}{variant}", {SOURCE: code.encode()}, status)
+
+
+MORE = {"shell-swap": (attacks, honest)}

@@ -13,7 +13,6 @@ from appliance.attacks.stdio_programs import COMPILED, FAIL, FORBIDDEN, HEAD, LI
 from appliance.nouns import Task, VerdictStatus
 
 TASK = "stdio-sums"
-MORE = ("stdio-tally",)
 """Programs that are compiled."""
 
 
@@ -98,3 +97,6 @@ def _honest_compiled(task: Task) -> Iterator[Honest]:
     )
     for variant, code, status in variants:
         yield Honest(f"compiled-{variant}", {"solution.c": code}, status)
+
+
+MORE = {"stdio-tally": (attacks, honest)}

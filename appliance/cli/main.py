@@ -25,6 +25,7 @@ VERBS: dict[str, str] = {
     "job": "List, show, cancel and requeue jobs.",
     "judge": "Judge a file or folder as a submission for a task.",
     "metrics": "Print what the queue does, for a metrics collector.",
+    "review": "Look at attempts by hand; audit verifiers.",
     "run": "Start, steer and list runs; show their reports.",
     "status": "Say what the daemon does.",
     "task": "List, show and check tasks.",

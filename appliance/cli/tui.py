@@ -6,10 +6,14 @@ import os
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from appliance.errors import UsageError
+
+if TYPE_CHECKING:
+    from appliance.brief import Brief
 
 
 @click.command(name="tui")
@@ -37,12 +41,34 @@ def command(store: Path | None, run_id: str | None, read_only: bool) -> None:
         source.close()
         # Textual reads from stdin and draws on stderr; a redirected one would be filled with drawing codes.
         raise UsageError("tui needs a terminal", remedy="for scripts: appliance run list --json")
-    from appliance.tui.app import WatchApp
+    from appliance.tui.app import Reviewer, WatchApp
     from appliance.tui.widgets.glyphs import glyphs_for
 
     glyphs = glyphs_for(sys.stderr.encoding, os.environ)
+    reviewer = Reviewer(os.getuid(), _decide, _statement)
     try:
         # Without the mouse the terminal's own selection works, and moving it over SSH costs nothing.
-        WatchApp(source, time.time, glyphs, read_only=read_only).run(mouse=False)
+        WatchApp(source, time.time, glyphs, read_only=read_only, reviewer=reviewer).run(mouse=False)
     finally:
         source.close()
+
+
+def _decide(item: int, word: str) -> str:
+    """Send a verdict to the daemon; without one, say how to give it on the command line."""
+    from appliance.cli.contact import ask_daemon
+
+    otherwise = f"appliance review decide {item} {word}"
+    told = ask_daemon("review.decide", {"item": item, "word": word}, otherwise=otherwise)
+    return f"item {item}: {told['stage']} verdict {told['word']}{'' if told['changed'] else ', as before'}"
+
+
+def _statement(item: dict[str, Any], recipe: dict[str, Any]) -> str:
+    """What the task of a review item asks, from the packs of its run."""
+    from appliance.brief import find_brief
+
+    return _asked(find_brief(recipe, item["task_key"], item["task_hash"]))
+
+
+def _asked(brief: Brief) -> str:
+    parts = (brief.note, brief.statement, brief.start)
+    return "\n\n".join(part for part in parts if part)

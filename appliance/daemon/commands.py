@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from appliance import control
+from appliance import control, docket
 from appliance.config import Origins
 from appliance.daemon import embedded
 from appliance.daemon.book import Book, Wish
@@ -31,7 +31,10 @@ SOURCES = ("file", "flag", "default")
 
 @dataclass(frozen=True, slots=True)
 class Commands:
-    """The verbs over one book, queue and service. Called in many threads."""
+    """The verbs over one book, queue and service. Called in many threads.
+
+    A verb gets the arguments of the question, and under `uid` who asked.
+    """
 
     book: Book
     queue: Queue
@@ -49,13 +52,14 @@ class Commands:
             "run.stop": self._stop,
             "job.cancel": lambda args: {"changed": cancel(self.queue, args["job"])},
             "job.requeue": lambda args: {"changed": requeue(self.queue, args["job"])},
+            "review.decide": self._review,
         }
         object.__setattr__(self, "_verbs", verbs)
 
     def __call__(self, command: control.Command, peer: Peer) -> Result:
         if command.changes:
             self._note(command, peer)
-        return self._verbs[command.verb](command.args)
+        return self._verbs[command.verb]({**command.args, "uid": peer.uid})
 
     def _note(self, command: control.Command, peer: Peer) -> None:
         """Who asked for what. A recipe is named, not copied: the run keeps it."""
@@ -66,6 +70,13 @@ class Commands:
         run_id = str(args.get("run", ""))
         data = {"uid": peer.uid, "pid": peer.pid, **args}
         self.book.store.append_event(self.book.clock(), run_id, f"control.{command.verb}", peer.uid, data)
+
+    # reviews
+
+    def _review(self, args: Args) -> Result:
+        """Said by who the kernel says is asking."""
+        store, note = self.book.store, args.get("note", "")
+        return docket.decide(store, args["item"], args["word"], note, args["uid"], self.book.clock())
 
     # runs
 

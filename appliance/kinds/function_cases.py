@@ -119,10 +119,11 @@ def read_cases(folder: Path, layer: Layer) -> tuple[Case, ...]:
         raise TaskError(f"{path}: {error}", remedy="write a JSON list of cases") from None
     if type(rows) is not list or not rows:
         raise TaskError(f"{path}: not a list of cases, or an empty one", remedy="write at least one case")
-    return tuple(_case(f"{path}: case {index}", layer, index, row) for index, row in enumerate(rows))
+    return tuple(read_case(f"{path}: case {index}", layer, index, row) for index, row in enumerate(rows))
 
 
-def _case(where: str, layer: Layer, index: int, row: values.Tree) -> Case:
+def read_case(where: str, layer: Layer, index: int, row: values.Tree) -> Case:
+    """One case of a file, found at `where`; TaskError when it is none."""
     if type(row) is not dict or ("expected" in row) == ("raises" in row):
         raise TaskError(
             f"{where}: not an object with either 'expected' or 'raises'", remedy="write one of them"

@@ -19,7 +19,9 @@ def draw_header(view: View, width: int, height: int) -> Lines:
     """Program and run on the left; mode and time of the data on the right, never cut."""
     run = view.snapshot.run
     right = Content.assemble(
-        "read-only · " if view.read_only else "", _mode(view), f" · data {clock_time(view.snapshot.time)} "
+        "read-only · " if view.read_only else "",
+        draw_mode(view),
+        f" · data {clock_time(view.snapshot.time)} ",
     )
     name = f" {clean_line(run['id'])} · {clean_line(run['state'])}" if run else " no run"
     left = Content.assemble((" appliance", "bold"), " now ·", name)
@@ -27,7 +29,8 @@ def draw_header(view: View, width: int, height: int) -> Lines:
     return [Content.assemble(left, " " * max(1, width - left.cell_length - right.cell_length), right)]
 
 
-def _mode(view: View) -> tuple[str, str]:
+def draw_mode(view: View) -> tuple[str, str]:
+    """Whether what is shown moves: text and style."""
     frozen = view.held or view.snapshot.frozen or bool(view.trouble)
     return ("FROZEN", "bold reverse") if frozen else ("LIVE", "bold")
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from textual.content import Content
 from textual.widget import Widget
@@ -14,6 +15,9 @@ from textual.widget import Widget
 from appliance.tui.health import BAD, GOOD, NOTICE, Health
 from appliance.tui.source import Snapshot
 from appliance.tui.widgets.glyphs import Glyphs
+
+if TYPE_CHECKING:
+    from appliance.tui.widgets.review import Reviewing
 
 MOOD_STYLES = {GOOD: "bold $text-success", NOTICE: "bold $text-warning", BAD: "bold $text-error"}
 DIM = "$text-muted"
@@ -33,6 +37,8 @@ class View:
     read_only: bool = False
     trouble: str = ""
     """Why the store could not be read just now; the snapshot then is the last good one."""
+    review: Reviewing | None = None
+    """What the Review screen shows, while it is the one on top."""
 
 
 Lines = Sequence[Content | str]

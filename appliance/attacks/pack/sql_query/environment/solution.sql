@@ -1,0 +1,1 @@
+-- name, number of orders, sum of cents
