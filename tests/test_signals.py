@@ -223,6 +223,20 @@ def test_a_signal_that_means_nothing_for_a_task_is_refused(monkeypatch: pytest.M
     quality.check(asked(size={"role": "monitor"}), task)
 
 
+def test_languages_follow_from_what_a_task_is_answered_with() -> None:
+    """The tasks that attacks are tried on: no tool for Python is asked about a program in C or a script."""
+    pack = Path(attacks.__file__).parent / "pack"
+    found = {task.key.partition("/")[2]: languages(task) for task in load_pack(pack)}
+    assert found["stdio-sums"] == found["function-describe"] == {"python"}
+    assert found["stdio-tally"] == {"text"}
+    assert found["shell-logs"] == {"shell"}
+    task = find_task("attack/shell-logs", [pack])
+    for name in ("static", "types", "security", "suppressions", "performance"):
+        with pytest.raises(TaskError, match=rf"pool.toml \[quality.{name}\]"):
+            quality.check(asked(**{name: {"role": "monitor"}}), task)
+    quality.check(asked(size={"role": "monitor"}, duplication={"role": "monitor"}), task)
+
+
 def exhibit(
     now: Mapping[str, str], start: Mapping[str, str], best: Mapping[str, str] | None = None
 ) -> Exhibit:
