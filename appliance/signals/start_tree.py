@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
 from appliance.errors import TaskError
+from appliance.kinds import load_kind
 from appliance.manifest import LinkFound, walk
 from appliance.nouns import Task
 from appliance.signals.kept_values import Kept
-from appliance.tasks import load_kind
 
 REPOSITORY = "environment/repo"
 """Where a task keeps the tree that a candidate gets, if it gets one."""
