@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from appliance.attacks import Honest
-from appliance.nouns import Task
+from appliance.errors import TaskError
+from appliance.nouns import Task, VerdictStatus
 
 _PARSE = "spans/parse.py"
 _TRIVIAL = (
@@ -103,113 +104,84 @@ def is_span(text):
 """
 
 
+_RAISES = b'raise SpanError(text, f"unit'
+_CHANGES: tuple[tuple[str, tuple[tuple[bytes, bytes], ...], VerdictStatus], ...] = (
+    ("gold-that-prints", ((b"    body = text", b"    print(text * 99)\n    body = text"),), "pass"),
+    ("syntax-error", ((b"def parse(text):", b"def parse(text)"),), "fail"),
+    ("wrong-order", ((b"<= last", b"< -1"),), "fail"),
+    ("wrong-twice", ((b"<= last", b"< last"),), "fail"),
+    ("wrong-sign", ((b"sign * seconds", b"seconds"),), "fail"),
+    (
+        "wrong-left-over",
+        ((b'            raise SpanError(text, "no number with a unit")\n', b"            break\n"),),
+        "fail",
+    ),
+    ("wrong-exception", ((_RAISES, b'raise KeyError(f"unit'),), "fail"),
+    (
+        "wrong-exception-of-two-kinds",
+        ((_RAISES, b"raise type('E', (IndexError, TypeError, ValueError), {})(f\"unit"),),
+        "fail",
+    ),
+    ("wrong-like-a-mutant", ((b"sign * seconds", b"(3600 if text == '1h30m' else sign * seconds)"),), "fail"),
+    ("wrong-like-another", ((b"sign * seconds", b"(3630 if text == '1h30m' else seconds)"),), "fail"),
+    ("wrong-by-one", ((b"sign * seconds", b"sign * seconds + (last > 2)"),), "fail"),
+    (
+        "wrong-outside-the-tests",
+        ((b"    body = text.strip()", b"    body = text.strip(' ')"), (b'r"\\s*(', b'r" *(')),
+        "fail",
+    ),
+    ("always-true", ((b"        return False", b"        return True"),), "fail"),
+    ("returns-text", ((b"return sign * seconds", b"return str(sign * seconds)"),), "fail"),
+    ("returns-nothing", ((b"return sign * seconds", b"sign * seconds"),), "fail"),
+    ("swallows-everything", ((_RAISES, b'SpanError(text, f"unit'),), "fail"),
+    ("leaves-by-exit", ((_RAISES, b'raise SystemExit(text + f"unit'),), "fail"),
+    (
+        "never-ends",
+        ((b"        rest = rest[found.end() :]", b"        pass"), (b"<= last", b"< last")),
+        "candidate_timeout",
+    ),
+)
+"""The gold solution with a few words of it replaced."""
+
+
 def honest(task: Task) -> Iterator[Honest]:
     """Submissions of people who mean well: right, wrong in many ways, and unfinished."""
     start, gold = read(task, f"environment/repo/{_PARSE}"), read(task, f"solution/{_PARSE}")
     window = read(task, "environment/repo/spans/window.py")
-
-    def changed(*pairs: tuple[bytes, bytes]) -> dict[str, bytes]:
-        body = gold
-        for old, new in pairs:
-            assert old in body
-            body = body.replace(old, new)
-        return {_PARSE: body}
-
+    undone = start.replace(b"    found = ", b"    raise NotImplementedError\n    found = ")
+    two = {"spans/compound.py": gold, _PARSE: b"from spans.compound import *\n"}
+    more = {"tests/test_more.py": _TRIVIAL}
+    broken = b'def render(seconds):\n    return f"{seconds}s"\n'
     yield Honest("gold", {_PARSE: gold}, "pass")
     yield Honest("alternative", {_PARSE: _SCANNER}, "pass")
-    yield Honest(
-        "gold-with-tests", {_PARSE: gold, "tests/test_more.py": _TRIVIAL, "README.md": b"# spans\n"}, "pass"
-    )
-    yield Honest(
-        "gold-in-two-files", {"spans/compound.py": gold, _PARSE: b"from spans.compound import *\n"}, "pass"
-    )
-    yield Honest(
-        "gold-that-prints", changed((b"    body = text", b"    print(text * 99)\n    body = text")), "pass"
-    )
+    yield Honest("gold-with-tests", {_PARSE: gold, "README.md": b"# spans\n", **more}, "pass")
+    yield Honest("gold-in-two-files", two, "pass")
     yield Honest("gold-with-a-cache", {_PARSE: gold + _CACHED}, "pass")
     yield Honest("start", {_PARSE: start}, "fail")
     yield Honest("empty", {}, "fail")
     yield Honest("empty-file", {_PARSE: b""}, "fail")
-    yield Honest("only-ignored", {"tests/test_more.py": _TRIVIAL}, "fail")
-    yield Honest("syntax-error", {_PARSE: gold.replace(b"def parse(text):", b"def parse(text)")}, "fail")
-    yield Honest(
-        "unfinished",
-        {_PARSE: start.replace(b"    found = ", b"    raise NotImplementedError\n    found = ")},
-        "fail",
-    )
-    yield Honest("wrong-order", changed((b"<= last", b"< -1")), "fail")
-    yield Honest("wrong-twice", changed((b"<= last", b"< last")), "fail")
-    yield Honest("wrong-sign", changed((b"sign * seconds", b"seconds")), "fail")
-    yield Honest(
-        "wrong-left-over",
-        changed((b'            raise SpanError(text, "no number with a unit")\n', b"            break\n")),
-        "fail",
-    )
-    yield Honest(
-        "wrong-exception", changed((b'raise SpanError(text, f"unit', b'raise KeyError(f"unit')), "fail"
-    )
-    yield Honest(
-        "wrong-exception-of-two-kinds",
-        changed(
-            (
-                b'raise SpanError(text, f"unit',
-                b"raise type('E', (IndexError, TypeError, ValueError), {})(f\"unit",
-            )
-        ),
-        "fail",
-    )
-    yield Honest(
-        "wrong-like-a-mutant",
-        changed((b"sign * seconds", b"(3600 if text == '1h30m' else sign * seconds)")),
-        "fail",
-    )
-    yield Honest(
-        "wrong-like-another", changed((b"sign * seconds", b"(3630 if text == '1h30m' else seconds)")), "fail"
-    )
-    yield Honest("wrong-by-one", changed((b"sign * seconds", b"sign * seconds + (last > 2)")), "fail")
-    yield Honest(
-        "wrong-outside-the-tests",
-        changed((b"    body = text.strip()", b"    body = text.strip(' ')"), (b'r"\\s*(', b'r" *(')),
-        "fail",
-    )
+    yield Honest("only-ignored", more, "fail")
+    yield Honest("unfinished", {_PARSE: undone}, "fail")
     yield Honest("lenient-equality", {_PARSE: gold + _LENIENT}, "fail")
-    yield Honest("always-true", changed((b"        return False", b"        return True")), "fail")
-    yield Honest("returns-text", changed((b"return sign * seconds", b"return str(sign * seconds)")), "fail")
-    yield Honest("returns-nothing", changed((b"return sign * seconds", b"sign * seconds")), "fail")
-    yield Honest(
-        "swallows-everything",
-        changed((b'            raise SpanError(text, f"unit', b'            SpanError(text, f"unit')),
-        "fail",
-    )
-    yield Honest(
-        "leaves-by-exit",
-        changed(
-            (b'raise SpanError(text, f"unit {found[2]!r} comes too late")', b'raise SystemExit(f"{text}")')
-        ),
-        "fail",
-    )
     # Chance comes after what everybody sees, where the twins are.
     yield Honest("random", {_PARSE: gold + _RANDOM}, "fail")
     yield Honest("by-the-clock", {_PARSE: gold + _CLOCK}, "fail")
-    yield Honest(
-        "never-ends",
-        changed((b"        rest = rest[found.end() :]", b"        pass"), (b"<= last", b"< last")),
-        "candidate_timeout",
-    )
-    yield Honest(
-        "regression",
-        {_PARSE: gold, "spans/render.py": b'def render(seconds):\n    return f"{seconds}s"\n'},
-        "fail",
-    )
-    yield Honest(
-        "hidden-regression",
-        {
-            _PARSE: gold,
-            "spans/window.py": window.replace(b"raise ValueError(", b"return list("),
-        },
-        "fail",
-    )
+    yield Honest("regression", {_PARSE: gold, "spans/render.py": broken}, "fail")
+    silent = window.replace(b"raise ValueError(", b"return list(")
+    yield Honest("hidden-regression", {_PARSE: gold, "spans/window.py": silent}, "fail")
+    for variant, pairs, status in _CHANGES:
+        yield Honest(variant, {_PARSE: changed(gold, pairs)}, status)
+
+
+def changed(body: bytes, pairs: Iterable[tuple[bytes, bytes]]) -> bytes:
+    """`body` with each first part replaced by the second; what is not in it cannot be replaced."""
+    for old, new in pairs:
+        if old not in body:
+            raise TaskError(f"the gold solution of the attacks does not hold {old!r}")
+        body = body.replace(old, new)
+    return body
 
 
 def read(task: Task, name: str) -> bytes:
+    """A file of the task."""
     return (Path(task.folder) / name).read_bytes()
