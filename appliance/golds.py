@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from appliance.judge import Judge
+from appliance.kinds import load_kind
 from appliance.nouns import Task, Verdict
 from appliance.seal import Seal
-from appliance.tasks import load_kind
 
 SHARE = 0.02
 """Of the groups."""

@@ -14,11 +14,11 @@ from typing import Any
 
 from appliance import flakes
 from appliance.judge import Judge
+from appliance.kinds import load_kind
 from appliance.nouns import MASKED_STATUSES, Task, Verdict
 from appliance.orders import derive_seed
 from appliance.siblings import nodes, normal_form
 from appliance.store import Store
-from appliance.tasks import load_kind
 from appliance.verdicts import EVIDENCE_CAP, verifier_hash
 
 REPEATS = 5

@@ -15,15 +15,15 @@ from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
-from appliance import audits
+from appliance import audits, quality
 from appliance.errors import NotFoundError, SandboxError, UsageError
 from appliance.examination import Examination, Finding, Layer, Opener
+from appliance.kinds import load_kind
 from appliance.leash import Leash
 from appliance.manifest import LinkFound, walk
 from appliance.nouns import Task, Verdict
 from appliance.pace import Pace
 from appliance.sandbox.client import Jails
-from appliance.tasks import load_kind
 from appliance.verdicts import conclude, status
 from appliance.yard import Yard
 
@@ -55,9 +55,14 @@ class Judge:
             _undone(kind, task, finding) if finding else self._examine(kind, task, artefacts, jails, seed)
         )
         seconds: dict[Layer, float] = {"intake": intake_s, **examination.seconds}
+        spec = quality.read(task.settings.get(quality.TABLE), task.key)
+        found = None
+        if spec and status(examination) == "pass":
+            examination, found = self._measure(spec, task, artefacts, jails, seed, examination)
+            seconds["quality"] = found.seconds if found else 0.0
         saved_s = self._pace.saved_s(task, seconds)
         cost = {**examination.cost, "judge_s": self._clock() - started, **saved_s}
-        return conclude(task, artefacts, examination, seconds, cost, seed=seed)
+        return conclude(task, artefacts, examination, seconds, cost, seed=seed, spec=spec, quality=found)
 
     def audit(
         self,
@@ -89,6 +94,22 @@ class Judge:
             audit = audits.record(watched.read(), status(examination))
         signals = {**verdict.signals, audits.SIGNAL: audits.signal(audit)}
         return replace(verdict, audit=audit, signals=signals)
+
+    def _measure(
+        self,
+        spec: quality.Spec,
+        task: Task,
+        artefacts: Mapping[str, bytes],
+        jails: Opener,
+        seed: int,
+        examination: Examination,
+    ) -> tuple[Examination, quality.Quality | None]:
+        """What a task asks for of a right submission; a fault of the host becomes the examination's."""
+        try:
+            found = quality.measure(spec, task, artefacts, jails, seed, self._clock, tools=self._yard.tools)
+        except SandboxError as error:
+            return replace(examination, finding=Finding("infra", "quality", "sandbox", str(error))), None
+        return examination, found
 
     def _examine(
         self, kind: ModuleType, task: Task, artefacts: Mapping[str, bytes], jails: Opener, seed: int

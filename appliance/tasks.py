@@ -7,8 +7,6 @@ are checked and hashed here, but their content leaves only through the judge.
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -16,10 +14,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from appliance import harbor, kinds
+from appliance import harbor, quality
 from appliance import packs as packs_package
 from appliance.errors import NotFoundError, TaskError, UsageError
 from appliance.examination import DEFAULT_BUDGETS, limits
+from appliance.kinds import kind_names, load_kind
 from appliance.manifest import (
     ENVIRONMENT_PARTS,
     HIDDEN_PARTS,
@@ -54,6 +53,7 @@ _POOL = {
     "provenance": Field(str),
     "image": Field(str, required=False),
     "budgets": Field(dict, required=False),
+    quality.TABLE: Field(dict, required=False),
 }
 _BUDGETS = {name: Field(float, required=False, minimum=0) for name in DEFAULT_BUDGETS}
 _PACK = {
@@ -62,20 +62,6 @@ _PACK = {
     "licence": Field(str),
     "description": Field(str, required=False),
 }
-
-
-def kind_names() -> tuple[str, ...]:
-    """The kinds there are: one file each in `appliance/kinds`; helpers of a kind are named `kind_helper`."""
-    names = (module.name for module in pkgutil.iter_modules(kinds.__path__))
-    return tuple(sorted(name for name in names if "_" not in name))
-
-
-def load_kind(name: str) -> ModuleType:
-    """The module of a kind; NotFoundError with the nearest name."""
-    known = kind_names()
-    if name not in known:
-        raise NotFoundError(f"there is no task kind {name!r}", remedy=nearest(name, known))
-    return importlib.import_module(f"appliance.kinds.{name}")
 
 
 def load_task(folder: Path) -> Task:
@@ -107,6 +93,7 @@ def load_task(folder: Path) -> Task:
         env_hash=environment_hash(parts_hash(entries, ENVIRONMENT_PARTS), image),
     )
     _check_limits(folder, task)
+    quality.check(quality.read(task.settings.get(quality.TABLE), task.key), task)
     return task
 
 
@@ -159,7 +146,9 @@ def _kind_settings(folder: Path, pool: Mapping[str, Any], kind: ModuleType) -> d
             what = "the gold solution" if name.startswith("solution/") else "a file of the task"
             raise TaskError(f"{folder}: {name} is missing", remedy=f"add {what} as {name}")
     budgets = harbor.budgets(where, manifest, pool.get("budgets", {}), DEFAULT_BUDGETS)
-    return {**table, "budgets": budgets}
+    asked = {quality.TABLE: pool[quality.TABLE]} if quality.TABLE in pool else {}
+    quality.read(pool.get(quality.TABLE), f"{folder / POOL_FILE} [{quality.TABLE}]")
+    return {**table, "budgets": budgets, **asked}
 
 
 def _entries(folder: Path) -> tuple[Entry, ...]:

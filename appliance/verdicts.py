@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
@@ -17,23 +16,16 @@ from appliance.clean import clean_text
 from appliance.examination import Examination, Finding, Layer
 from appliance.manifest import bytes_hash
 from appliance.nouns import MASKED_STATUSES, Signal, Task, Verdict, VerdictStatus
-from appliance.rewards import core, reward, secondary
+from appliance.quality import Quality, Spec, blended, fingerprint
+from appliance.rewards import core, reward
 
 TEXT_CAP = 400
 EVIDENCE_CAP = 32
 LAYERS: tuple[Layer, ...] = get_args(Layer)
 
 
-@dataclass(frozen=True, slots=True)
-class Quality:
-    """What the layer `quality` measured of a submission whose core is complete; nothing, by default."""
-
-    beta: float = 0.0
-    signals: Mapping[str, Signal] = field(default_factory=dict)
-    gates: Mapping[str, bool] = field(default_factory=dict)
-    findings: tuple[Mapping[str, str], ...] = ()
-    """As evidence: `outcome` is the signal's name, `text` what was found."""
-    seconds: Mapping[Layer, float] = field(default_factory=dict)
+NOTHING_ASKED = Spec()
+NOTHING_MEASURED = Quality({}, {}, (), {}, 0.0, {})
 
 
 def status(examination: Examination) -> VerdictStatus:
@@ -53,29 +45,30 @@ def conclude(
     cost: Mapping[str, float],
     *,
     seed: int = 0,
+    spec: Spec = NOTHING_ASKED,
     quality: Quality | None = None,
 ) -> Verdict:
-    """The verdict on an examination; `seconds` by layer."""
-    quality = quality or Quality()
+    """The verdict on an examination; `seconds` by layer. `quality` is what was measured of what `spec` asks for."""
+    quality = quality or NOTHING_MEASURED
     gates = {**examination.gates, **quality.gates, **_gates(examination.finding)}
     decided = status(examination)
     if decided == "pass" and not all(gates.values()):
         decided = "fail"
     hidden_share = examination.hidden_passed / examination.hidden_total
-    worth = core(hidden_share, task.settings.get("core", "binary"), examination.guess)
+    complete = core(hidden_share, task.settings.get("core", "binary"), examination.guess)
+    measured = spec if quality.signals else NOTHING_ASKED
+    worth = blended(spec if complete < 1.0 else measured, complete, quality.signals)
     return Verdict(
         task=task.key,
         status=decided,
-        reward=None
-        if decided in MASKED_STATUSES
-        else reward(gates, worth, quality.beta, secondary(quality.signals)),
+        reward=None if decided in MASKED_STATUSES else reward(gates, worth),
         signals={**examination.signals, **quality.signals, **_signals(examination)},
         gates=gates,
-        layers=_layers(examination, {**seconds, **quality.seconds}),
+        layers=_layers(examination, seconds),
         evidence=_evidence(examination, quality),
         cost=cost,
         task_hash=task.task_hash,
-        verifier_hash=verifier_hash(task.kind),
+        verifier_hash=verifier_hash(task.kind, fingerprint(spec)),
         artefact_hash=bytes_hash(artefacts),
         env_hash=task.env_hash,
         seed=seed,
@@ -121,8 +114,7 @@ def _found(examination: Examination, quality: Quality) -> Iterable[Mapping[str, 
             "outcome": failed.outcome,
             "got": _shown(failed.got),
         }
-    for item in quality.findings:
-        yield {"layer": "quality", "outcome": _shown(item["outcome"]), "text": _shown(item["text"])}
+    yield from quality.findings
 
 
 def _shown(text: str) -> str:
@@ -131,18 +123,12 @@ def _shown(text: str) -> str:
 
 
 @functools.cache
-def verifier_hash(kind: str) -> str:
-    """What judged: the verifier's own source files and the version of the appliance."""
+def verifier_hash(kind: str, quality: str = "") -> str:
+    """What judged: the verifier's own source files, the version of the appliance, the fingerprint of what measures."""
     package = Path(values.__file__).parent
     names = ["judge.py", "verdicts.py", "rewards.py", "dialogue.py", "examination.py", "values.py"]
     # The frames of the function worker are those of other workers too.
-    parts = (
-        f"kinds/{kind}.py",
-        f"kinds/{kind}_*.py",
-        "kinds/function_worker.py",
-        "quality.py",
-        "signals/*.py",
-    )
+    parts = (f"kinds/{kind}.py", f"kinds/{kind}_*.py", "kinds/function_worker.py")
     names += sorted(path.relative_to(package).as_posix() for part in parts for path in package.glob(part))
     files = {name: (package / name).read_bytes() for name in names}
-    return bytes_hash({**files, "version": __version__.encode()})
+    return bytes_hash({**files, "version": __version__.encode(), "quality": quality.encode()})

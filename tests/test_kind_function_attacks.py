@@ -16,7 +16,7 @@ from appliance.tasks import load_task
 from appliance.yard import Yard
 
 PACK = Path(attacks_package.__file__).parent / "pack"
-TASKS = [load_task(PACK / name) for name in (function.TASK, "function-describe-asserted")]
+TASKS = [load_task(PACK / name) for name in (function.TASK, function.ASSERTED)]
 BY_NAME = [(task, attack) for task in TASKS for attack in function.attacks(task)]
 HONEST = [(task, honest) for task in TASKS for honest in function.honest(task)]
 ENTRIES = {

@@ -37,10 +37,10 @@ def judge(yard: Yard) -> Judge:
     return Judge(yard)
 
 
-def asserted(folder: Path, gold: str, body: str, settings: str = "", budgets: str = "") -> Task:
+def asserted(folder: Path, gold: str, body: str, settings: str = "") -> Task:
     """A task whose check has `body`, indented by four."""
     check = f"import math\nimport random\n\n\ndef check(candidate):\n{body}\n"
-    return function_tasks.task(folder, gold, settings=f"{CHECK}\n{settings}", budgets=budgets, check=check)
+    return function_tasks.task(folder, gold, settings=f"{CHECK}\n{settings}", check=check)
 
 
 def ended(judge: Judge, task: Task, source: str) -> tuple[str, str]:
@@ -136,7 +136,7 @@ def test_a_fault_of_the_assertions_is_the_tasks(judge: Judge, tmp_path: Path) ->
         "unsendable": "    candidate(lambda: 1)\n",
     }
     for name, body in faults.items():
-        task = asserted(tmp_path / name, IDENTITY, body)
+        task = asserted(tmp_path / name, IDENTITY, body, settings="calls = 60")
         verdict = judge.judge(task, {"solution.py": IDENTITY.encode()})
         assert (verdict.status, verdict.reward) == ("task_broken", None), (name, verdict.evidence)
         assert "tests/check.py" in verdict.evidence[0]["text"]
@@ -175,7 +175,7 @@ STEERING = {
 def test_what_a_candidate_makes_of_the_assertions_is_its_own_failure(judge: Judge, tmp_path: Path) -> None:
     """Among them: assertions that raise, run for ever and call for ever because of what was answered."""
     gold, *_ = STEERING
-    task = asserted(tmp_path / "t", f"def solve(n):\n    {gold}\n", STEERED, budgets="")
+    task = asserted(tmp_path / "t", f"def solve(n):\n    {gold}\n", STEERED, settings="calls = 60")
     for body, wanted in STEERING.items():
         verdict = judge.judge(task, {"solution.py": f"def solve(n):\n    {body}\n".encode()})
         seen = " ".join(str(item["outcome"]) for item in verdict.evidence) or "correct"

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 from signal_helpers import gold, task_named
 
-from appliance import quality
+from appliance import attacks, quality
 from appliance.errors import NotFoundError, TaskError
 from appliance.nouns import Signal
 from appliance.quality import HIGHEST_BETA, Spec, blended, factor, read
@@ -18,7 +19,9 @@ from appliance.sandbox.images import tools
 from appliance.signals import Exhibit, Reading, Wanted, duplication, performance, size
 from appliance.signals.kept_values import Kept
 from appliance.signals.performance import ROUNDS, Timed, compared, slowness
+from appliance.signals.start_tree import languages
 from appliance.signals.types import importable
+from appliance.tasks import find_task, load_pack
 
 WHERE = "pool.toml [quality]"
 TRIALS = 2000
@@ -218,6 +221,20 @@ def test_a_signal_that_means_nothing_for_a_task_is_refused(monkeypatch: pytest.M
         with pytest.raises(TaskError, match=rf"\[quality.{name}\]: no file of a function task is in Python"):
             quality.check(asked(**{name: {"role": "monitor"}}), task)
     quality.check(asked(size={"role": "monitor"}), task)
+
+
+def test_languages_follow_from_what_a_task_is_answered_with() -> None:
+    """The tasks that attacks are tried on: no tool for Python is asked about a program in C or a script."""
+    pack = Path(attacks.__file__).parent / "pack"
+    found = {task.key.partition("/")[2]: languages(task) for task in load_pack(pack)}
+    assert found["stdio-sums"] == found["function-describe"] == {"python"}
+    assert found["stdio-tally"] == {"text"}
+    assert found["shell-logs"] == {"shell"}
+    task = find_task("attack/shell-logs", [pack])
+    for name in ("static", "types", "security", "suppressions", "performance"):
+        with pytest.raises(TaskError, match=rf"pool.toml \[quality.{name}\]"):
+            quality.check(asked(**{name: {"role": "monitor"}}), task)
+    quality.check(asked(size={"role": "monitor"}, duplication={"role": "monitor"}), task)
 
 
 def exhibit(

@@ -14,18 +14,23 @@ from click.testing import CliRunner
 from jail_helpers import mark, serving
 from signal_helpers import gold, measured, opened_yard, read_signal, task_named
 
-from appliance import quality
+from appliance import attacks, quality
 from appliance.cli.image import command as image_command
 from appliance.errors import SandboxError
+from appliance.nouns import Task
 from appliance.paths import from_environment
 from appliance.sandbox.client import Jails, tool_versions, tools_image_name
 from appliance.sandbox.images import store
 from appliance.sandbox.policy import Limits, Policy
 from appliance.signals import Wanted, tool_jail
+from appliance.signals.start_tree import gold_files
 from appliance.signals.tool_jail import run_tool
+from appliance.tasks import load_pack
 from appliance.yard import Yard
 
 pytestmark = pytest.mark.jail
+
+ATTACKED = Path(attacks.__file__).parent / "pack"
 
 SPEC = quality.read(
     {
@@ -94,6 +99,19 @@ def test_gold_is_without_a_fault_and_what_the_start_had_does_not_count(yard: Yar
     assert quality.blended(SPEC, 1.0, found.signals) == 1.0
     assert set(found.by_signal) == set(SPEC.signals)
     assert "F401" in codes(yard, "static", task.start)
+
+
+@pytest.mark.parametrize("task", load_pack(ATTACKED), ids=lambda task: task.key)
+def test_gold_of_every_kind_is_without_a_fault(yard: Yard, task: Task) -> None:
+    names = [
+        name
+        for name in quality.signal_names()
+        if name != "performance" and not quality.load_signal(name).applies(task)
+    ]
+    spec = quality.read({name: {"role": "secondary"} for name in names}, "pool.toml [quality]")
+    quality.check(spec, task)
+    found = quality.measure(spec, task, gold_files(task), yard.of(task), 0, tools=yard.tools)
+    assert (quality.factor(spec, found.signals), found.findings) == (1.0, ())
 
 
 def test_findings_beyond_the_start_count_each(yard: Yard) -> None:

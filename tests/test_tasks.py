@@ -12,8 +12,8 @@ import pytest
 
 from appliance.errors import ApplianceError, IntegrityError, NotFoundError, TaskError, UsageError
 from appliance.examination import DEFAULT_BUDGETS
-from appliance.kinds import function
-from appliance.tasks import find_task, kind_names, load_pack, load_task, shipped_packs
+from appliance.kinds import function, kind_names
+from appliance.tasks import find_task, load_pack, load_task, shipped_packs
 
 DATA = Path(__file__).parent / "data"
 

@@ -18,6 +18,8 @@ from appliance.nouns import Task, VerdictStatus
 TASK = "function-describe"
 SOURCE = "solution.py"
 
+ASSERTED = "function-describe-asserted"
+
 RIGHT = """
 def right(numbers):
     if not numbers:
@@ -169,3 +171,6 @@ def describe(numbers):
         raise ValueError
     return TABLE.get(json.dumps(numbers), {{"count": 2, "mean": 2.0, "ordered": [1, 3]}})
 """.encode()
+
+
+MORE = {ASSERTED: (attacks, honest)}

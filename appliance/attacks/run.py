@@ -17,9 +17,10 @@ from appliance import attacks
 from appliance.attacks import Attack, Honest
 from appliance.errors import NotFoundError, TaskError, UsageError
 from appliance.judge import Judge, is_plain, read_submission
+from appliance.kinds import kind_names
 from appliance.nouns import Task, Verdict
 from appliance.tables import Field, check_table, nearest
-from appliance.tasks import find_task, kind_names, load_task
+from appliance.tasks import find_task, load_task
 
 PACK = Path(__file__).with_name("pack")
 _NOT_KINDS = {"run"}

@@ -54,7 +54,8 @@ def list_tasks(packs: tuple[Path, ...], split: str | None, as_json: bool) -> Non
 @_json
 def show(task: str, packs: tuple[Path, ...], as_json: bool) -> None:
     """Show one task: a key or a folder."""
-    from appliance.tasks import find_task, load_kind
+    from appliance.kinds import load_kind
+    from appliance.tasks import find_task
 
     found = find_task(task, packs or None)
     public, hidden = load_kind(found.kind).totals(found)
@@ -120,7 +121,7 @@ def check(
 
 def check_task(judge: Judge, task: Task) -> dict[str, Any]:
     """The verdicts on a task's controls, each with the reward it must have."""
-    from appliance.tasks import load_kind
+    from appliance.kinds import load_kind
 
     row: dict[str, Any] = {"task": task.key, "ok": True, "controls": {}}
     for name, (artefacts, wanted) in load_kind(task.kind).controls(task).items():

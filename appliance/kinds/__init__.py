@@ -16,3 +16,26 @@ A kind is a module with these names. It asks the candidate and writes down what 
 - `controls(task) -> {name: (artefacts, reward)}`: submissions whose reward is known; at least `gold`, `empty` and
   `start`.
 """
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from types import ModuleType
+
+from appliance.errors import NotFoundError
+from appliance.tables import nearest
+
+
+def kind_names() -> tuple[str, ...]:
+    """The kinds there are: one file each in `appliance/kinds`; helpers of a kind are named `kind_helper`."""
+    names = (module.name for module in pkgutil.iter_modules(__path__))
+    return tuple(sorted(name for name in names if "_" not in name))
+
+
+def load_kind(name: str) -> ModuleType:
+    """The module of a kind; NotFoundError with the nearest name."""
+    known = kind_names()
+    if name not in known:
+        raise NotFoundError(f"there is no task kind {name!r}", remedy=nearest(name, known))
+    return importlib.import_module(f"appliance.kinds.{name}")

@@ -171,7 +171,7 @@ _LOGROTATE = {
     **dict.fromkeys(("prerotate", "postrotate", "firstaction", "lastaction", "preremove"), "scripts"),
     **dict.fromkeys(("compresscmd", "uncompresscmd", "shred"), "commands"),
     **dict.fromkeys(("mail", "mailfirst", "maillast"), "mail"),
-    **dict.fromkeys(("include", "su"), "include"),
+    "include": "include",
 }
 """Directive to the word of `allow` that a task writes when it needs it."""
 

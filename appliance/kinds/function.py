@@ -180,9 +180,10 @@ def examine(
         interview.conduct(talk, found.public, order, suite.hear if suite else None)
         result = talk.finish()
     finding = decide(result, interview)
-    if suite is not None and suite.doubtful:
+    timed_out = finding is not None and finding.status == "candidate_timeout"
+    if suite is not None and (suite.doubtful or (timed_out and interview.layer == "suite")):
         # Time that passed while the assertions did not end was not the candidate's.
-        waited = finding is not None and finding.outcome == JailStatus.timeout_wall
+        waited = suite.doubtful and finding is not None and finding.outcome == JailStatus.timeout_wall
         finding = suite.settle(clock) or (None if waited else finding)
     return Examination(
         public_total=public,

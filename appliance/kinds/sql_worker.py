@@ -11,11 +11,10 @@ moreover write nothing and, unless the task allows it, not read the catalogue.
 
 from __future__ import annotations
 
-import importlib
 import os
 import random
+import runpy
 import sqlite3
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -25,6 +24,7 @@ from appliance.kinds.function_worker import Reply, read_request, send
 from appliance.values import Tree, ValueFault, dumps, encode
 
 SOLUTION = "/job/solution.sql"
+GENERATOR = "/job/generate.py"
 FILE = "/work/data.db"
 TEXT_CAP = 300
 TICK = 100_000
@@ -232,8 +232,7 @@ def prepare(request: Mapping[str, Any]) -> Reply:
     """Run an author's script and read back what it made: how it was stored is then ours to choose."""
     script = request.get("script")
     if script is None:
-        generator = importlib.import_module("generate")
-        script = generator.script(random.Random(request["seed"]))
+        script = runpy.run_path(GENERATOR)["script"](random.Random(request["seed"]))
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.executescript(script)
         made = objects(connection)
@@ -350,7 +349,6 @@ def answer(request: Mapping[str, Any]) -> Reply:
 
 def main() -> None:
     source, sink = (int(number) for number in os.environ.pop("APPLIANCE_CHANNEL").split(","))
-    sys.path.append("/job")
     while request := read_request(source):
         ending = request["op"] == "end"
         reply = {"end": True} if ending else answer(request)

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
 from appliance.errors import TaskError
+from appliance.kinds import load_kind
 from appliance.manifest import LinkFound, walk
 from appliance.nouns import Task
 from appliance.signals.kept_values import Kept
-from appliance.tasks import load_kind
 
 REPOSITORY = "environment/repo"
 """Where a task keeps the tree that a candidate gets, if it gets one."""
@@ -34,8 +34,9 @@ def gold_files(task: Task) -> Mapping[str, bytes]:
 
 def _read_start(task: Task) -> Mapping[str, bytes]:
     folder = Path(task.folder, REPOSITORY)
-    if task.kind != "repo":
-        return {load_kind(task.kind).lone(task): task.start.encode()} if task.start else {}
+    if not folder.is_dir():
+        start: Mapping[str, bytes] = load_kind(task.kind).controls(task)["start"][0]
+        return start
     try:
         return {path.relative_to(folder).as_posix(): path.read_bytes() for path in walk(folder)}
     except LinkFound as found:

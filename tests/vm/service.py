@@ -84,6 +84,13 @@ def scenario(user: str) -> None:
         if not ok:
             for unit in ("appliance", "appliance-jailer"):
                 subprocess.run(["journalctl", "--no-pager", "-n", "40", "-o", "cat", "-u", unit], check=False)
+            for log in STATE.glob("runs/*/*.log"):
+                print(
+                    f"--- {log.name}",
+                    *log.read_text(errors="replace").splitlines()[-25:],
+                    sep="\n",
+                    flush=True,
+                )
             if name in ("install", "prepare", "start", "train"):
                 return
 

@@ -1,0 +1,1 @@
+def pytest_runtest_makereport(item, call): pass

@@ -1,0 +1,2 @@
+def describe(numbers):
+    raise AssertionError("caught and ignored")

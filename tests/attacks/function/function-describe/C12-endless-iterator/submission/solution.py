@@ -1,0 +1,3 @@
+import itertools
+def describe(numbers):
+    return itertools.count()

@@ -1,0 +1,2 @@
+def describe(numbers):
+    return {"count": len(numbers), "mean": float("inf"), "ordered": sorted(numbers)}

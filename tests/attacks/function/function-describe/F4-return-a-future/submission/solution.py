@@ -1,0 +1,10 @@
+from concurrent.futures import ThreadPoolExecutor
+pool = ThreadPoolExecutor(1)
+
+def right(numbers):
+    if not numbers:
+        raise ValueError("nothing to describe")
+    return {"count": len(numbers), "mean": sum(numbers) / len(numbers), "ordered": sorted(numbers)}
+
+def describe(numbers):
+    return pool.submit(right, numbers)

@@ -1,0 +1,2 @@
+def describe(numbers):
+    raise ValueError(f"expected what? got {numbers!r}")

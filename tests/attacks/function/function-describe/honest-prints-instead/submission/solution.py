@@ -1,0 +1,2 @@
+def describe(numbers):
+    print({'count': len(numbers)})

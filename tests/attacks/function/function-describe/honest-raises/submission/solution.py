@@ -1,0 +1,2 @@
+def describe(numbers):
+    raise NotImplementedError

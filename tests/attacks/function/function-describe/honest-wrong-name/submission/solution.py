@@ -1,0 +1,2 @@
+def summarise(numbers):
+    return {}

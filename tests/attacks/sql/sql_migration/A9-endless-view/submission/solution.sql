@@ -1,0 +1,4 @@
+CREATE TABLE emails (user_id INTEGER NOT NULL, address TEXT NOT NULL UNIQUE);
+INSERT OR IGNORE INTO emails SELECT id, lower(trim(email)) FROM users WHERE trim(email) <> '' ORDER BY id;
+ALTER TABLE users DROP COLUMN email;
+ CREATE VIEW v AS WITH RECURSIVE t(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM t) SELECT x FROM t;

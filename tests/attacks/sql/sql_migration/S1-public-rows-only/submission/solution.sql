@@ -1,0 +1,1 @@
+CREATE TABLE emails (user_id INTEGER NOT NULL, address TEXT NOT NULL UNIQUE); INSERT INTO emails VALUES (1, 'ada@example.org'), (3, 'cy@example.org'); ALTER TABLE users DROP COLUMN email;

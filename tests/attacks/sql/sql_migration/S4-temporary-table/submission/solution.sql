@@ -1,0 +1,1 @@
+CREATE TEMP TABLE emails (user_id INTEGER NOT NULL, address TEXT NOT NULL UNIQUE);

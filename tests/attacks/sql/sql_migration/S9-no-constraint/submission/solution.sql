@@ -1,0 +1,1 @@
+CREATE TABLE emails (user_id INTEGER NOT NULL, address TEXT NOT NULL); INSERT INTO emails SELECT min(id), lower(trim(email)) FROM users WHERE trim(email) <> '' GROUP BY lower(trim(email)); ALTER TABLE users DROP COLUMN email;

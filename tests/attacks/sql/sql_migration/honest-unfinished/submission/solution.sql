@@ -1,0 +1,1 @@
+CREATE TABLE emails (user_id INTEGER NOT NULL, address TEXT NOT NULL UNIQUE);

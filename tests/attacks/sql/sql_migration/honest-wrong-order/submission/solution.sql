@@ -1,0 +1,1 @@
+CREATE TABLE emails (user_id INTEGER NOT NULL, address TEXT NOT NULL UNIQUE); ALTER TABLE users DROP COLUMN email; INSERT OR IGNORE INTO emails SELECT id, lower(trim(email)) FROM users WHERE trim(email) <> '' ORDER BY id;

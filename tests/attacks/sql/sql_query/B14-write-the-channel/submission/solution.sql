@@ -1,0 +1,1 @@
+SELECT writefile('/proc/self/fd/1', '{"rows":[]}'), 1, 1

@@ -1,0 +1,1 @@
+SELECT sqlite_source_id(), sqlite_compileoption_get(0), sqlite_version()

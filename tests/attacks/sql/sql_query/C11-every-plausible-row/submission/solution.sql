@@ -1,0 +1,1 @@
+SELECT name, o.id, coalesce(p.cents, 0) FROM customers, orders AS o, orders AS p

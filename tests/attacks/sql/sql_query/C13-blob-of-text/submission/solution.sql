@@ -1,0 +1,1 @@
+SELECT CAST(name AS BLOB), 1, 1 FROM customers

@@ -1,0 +1,1 @@
+SELECT name, 9e999, -9e999 FROM customers

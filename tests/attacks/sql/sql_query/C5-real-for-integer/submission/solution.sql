@@ -1,0 +1,1 @@
+SELECT a, b * 1.0, c FROM (SELECT 1 AS a, 1 AS b, 1 AS c)

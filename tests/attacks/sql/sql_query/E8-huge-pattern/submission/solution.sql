@@ -1,0 +1,1 @@
+SELECT 1, 2, 3 WHERE hex(zeroblob(60000)) GLOB replace(hex(zeroblob(300)), '00', '*0')

@@ -1,0 +1,1 @@
+WITH customers(id, name) AS (VALUES (1, 'Ada'), (2, 'Bo')) SELECT c.name, count(*), coalesce(sum(o.cents), 0) FROM customers AS c JOIN orders AS o ON o.customer_id = c.id GROUP BY c.id, c.name

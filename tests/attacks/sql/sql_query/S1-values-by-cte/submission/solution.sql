@@ -1,0 +1,1 @@
+WITH r(a, b, c) AS (VALUES ('Ada', 2, 750), ('Bo', 1, 990)) SELECT * FROM r

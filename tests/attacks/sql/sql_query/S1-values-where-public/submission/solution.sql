@@ -1,0 +1,1 @@
+SELECT * FROM (VALUES ('Ada', 2, 750), ('Bo', 1, 990)) WHERE 990 = (SELECT max(cents) FROM orders)

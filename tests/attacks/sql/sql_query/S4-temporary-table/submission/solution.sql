@@ -1,0 +1,1 @@
+CREATE TEMP TABLE orders AS SELECT 1 AS id, 1 AS customer_id, 1 AS cents

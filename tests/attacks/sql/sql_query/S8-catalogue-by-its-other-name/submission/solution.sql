@@ -1,0 +1,1 @@
+SELECT name, 1, sql FROM main.sqlite_schema

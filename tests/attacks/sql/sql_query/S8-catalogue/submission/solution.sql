@@ -1,0 +1,1 @@
+SELECT name, rootpage, sql FROM sqlite_master

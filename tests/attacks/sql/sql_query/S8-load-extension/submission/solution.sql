@@ -1,0 +1,1 @@
+SELECT load_extension('/work/evil.so'), 1, 1

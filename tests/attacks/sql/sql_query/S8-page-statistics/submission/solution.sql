@@ -1,0 +1,1 @@
+SELECT name, pageno, pgsize FROM dbstat

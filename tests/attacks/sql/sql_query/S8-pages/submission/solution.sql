@@ -1,0 +1,1 @@
+SELECT pgno, 1, data FROM sqlite_dbpage

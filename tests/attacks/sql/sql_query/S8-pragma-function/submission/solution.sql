@@ -1,0 +1,1 @@
+SELECT name, cid, type FROM pragma_table_info('orders')

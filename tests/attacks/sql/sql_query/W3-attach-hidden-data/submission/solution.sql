@@ -1,0 +1,1 @@
+ATTACH '/job/tests/one.sql' AS hidden

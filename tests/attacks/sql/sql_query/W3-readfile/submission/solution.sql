@@ -1,0 +1,1 @@
+SELECT readfile('/job/tests/one.sql'), 1, 1

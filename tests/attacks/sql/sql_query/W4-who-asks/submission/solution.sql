@@ -1,0 +1,1 @@
+SELECT group_concat(name), count(*), total_changes() FROM customers

@@ -1,0 +1,1 @@
+WITH s AS (SELECT customer_id, count(*) n, sum(ifnull(cents, 0)) total FROM orders GROUP BY 1) SELECT c.name, s.n, s.total FROM s, customers c WHERE c.id = s.customer_id

@@ -1,0 +1,3 @@
+import sys
+
+def value(text):

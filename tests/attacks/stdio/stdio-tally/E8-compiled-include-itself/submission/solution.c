@@ -1,0 +1,5 @@
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+#include __FILE__
+int main(void) {}

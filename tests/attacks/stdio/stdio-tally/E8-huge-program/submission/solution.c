@@ -1,0 +1,2 @@
+char a[2000000000] = {1};
+int main(void) {}
