@@ -23,6 +23,8 @@ from appliance.tables import Field, check_table, nearest
 from appliance.tasks import find_task, load_task
 
 PACK = Path(__file__).with_name("pack")
+_NOT_KEPT = {".git", "__pycache__"}
+"""Folders that a repository of fixtures does not hold, or whoever reads a submission leaves out."""
 _NOT_KINDS = {"run"}
 _EXPECT = {
     "task": Field(str),
@@ -115,7 +117,7 @@ def write(folder: Path) -> int:
 
 def write_files(place: Path, files: Mapping[str, bytes]) -> None:
     """A submission as a folder, or as JSON where no folder can hold its names."""
-    if not all(map(is_plain, files)):
+    if not all(is_plain(name) and not _NOT_KEPT & set(name.split("/")) for name in files):
         table = {name: base64.b64encode(body).decode() for name, body in sorted(files.items())}
         (place / ODD).write_text(json.dumps(table, indent=1) + "\n")
         return
