@@ -144,14 +144,15 @@ def least_work(store: Store, task: Task) -> dict[str, Any] | None:
     rows = store.passed_texts(task.key, TEXTS)
     if not rows:
         return None
-    lone = load_kind(task.kind).lone(task)
-    sizes = [(nodes(row["text"]) if lone.endswith(".py") else None, row) for row in rows]
+    gold = load_kind(task.kind).controls(task)["gold"][0]
+    name = "solution.py" if all(name.endswith(".py") for name in gold) else ""
+    sizes = [(nodes(row["text"]) if name else None, row) for row in rows]
     parsed = [(size, row) for size, row in sizes if size is not None]
     size, row = min(parsed, key=lambda pair: pair[0]) if parsed else (None, rows[0])
-    form = normal_form(lone, row["text"])
-    times = sum(other["n"] for other in rows if normal_form(lone, other["text"]) == form)
-    gold = load_kind(task.kind).controls(task)["gold"][0].get(lone, b"")
-    whole = nodes(gold.decode("utf-8", "replace")) if size is not None else None
+    form = normal_form(name, row["text"])
+    times = sum(other["n"] for other in rows if normal_form(name, other["text"]) == form)
+    # Joined as the text of an attempt is, so that several files are compared with as many.
+    whole = nodes("\n".join(body.decode("utf-8", "replace") for body in gold.values())) if name else None
     share = size / whole if size is not None and whole else None
     return {
         "attempt": row["id"],

@@ -260,11 +260,14 @@ def test_an_audit_of_a_sound_verifier(store: Store, paths: Paths) -> None:
 def test_an_audit_finds_a_flaky_gold_and_a_start_that_passes(
     store: Store, paths: Paths, tmp_path: Path
 ) -> None:
-    """Gold answers by the seed of the judge, which reaches it as the hash seed: it differs from seed to seed."""
+    """Gold answers by how many cases came before, and their order is drawn from the seed of the judge."""
     folder = Path(shutil.copytree(PACK / "add_two", tmp_path / "add_two"))
     sound = told("audit", str(folder), "--repeats", "1")["tasks"][0]
     shutil.copy(folder / "solution/solution.py", folder / "environment/solution.py")
-    flaky = "def add_two(a, b):\n    odd = hash('odd') % 3 == 0 and a == 77\n    return 1 if odd else a + b\n"
+    flaky = (
+        "seen = []\n\n\ndef add_two(a, b):\n    seen.append(a)\n"
+        "    return 1 if a == 77 and len(seen) % 2 else a + b\n"
+    )
     cases = json.loads((folder / "tests/cases.json").read_text())
     cases.append({"args": [77, 1], "expected": 78})
     (folder / "tests/cases.json").write_text(json.dumps(cases))
