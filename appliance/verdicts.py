@@ -128,7 +128,7 @@ def verifier_hash(kind: str, quality: str = "") -> str:
     package = Path(values.__file__).parent
     names = ["judge.py", "verdicts.py", "rewards.py", "dialogue.py", "examination.py", "values.py"]
     # The frames of the function worker are those of other workers too.
-    parts = (f"kinds/{kind}.py", f"kinds/{kind}_*.py", "kinds/function_worker.py")
+    parts = (f"kinds/{kind}.py", f"kinds/{kind}_*.py", "kinds/function_worker.py", "kinds/function_cases.py")
     names += sorted(path.relative_to(package).as_posix() for part in parts for path in package.glob(part))
     files = {name: (package / name).read_bytes() for name in names}
     return bytes_hash({**files, "version": __version__.encode(), "quality": quality.encode()})

@@ -48,7 +48,7 @@ def test_every_kind_has_attacks_of_the_catalogue_and_honest_submissions() -> Non
         honest = [what for what in made if isinstance(what, Honest)]
         assert len(attacks) >= 10, kind
         assert all(re.fullmatch(r"[A-Z][0-9]{1,2}", what.id) for what in attacks), kind
-        names = Counter(running.folder_name(what) for what in made)
+        names = Counter((task.key, running.folder_name(what)) for task, what in running.shipped(kind))
         assert [name for name, count in names.items() if count > 1] == [], kind
         assert {"gold", "empty"} <= {what.variant for what in honest}, kind
         assert Counter(what.status for what in honest)["pass"] >= 2, kind
@@ -72,22 +72,14 @@ def tree(folder: Path) -> dict[str, bytes]:
 def test_fixtures_read_back_as_they_were_written_and_a_wrong_verdict_is_told(tmp_path: Path) -> None:
     folder = tmp_path / "fixtures"
     running.write(folder)
-    back = {
-        (task.kind, running.folder_name(what)): what for task, what in running.read(folder, [running.PACK])
-    }
-    made = {
-        (kind, running.folder_name(what)): what
-        for kind in running.kinds()
-        for _, what in running.shipped(kind)
-    }
-    assert len(back) == len(made)
-    assert sorted(map(_content, back.values())) == sorted(map(_content, made.values()))
+    back = [what for _, what in running.read(folder, [running.PACK])]
+    made = [what for kind in running.kinds() for _, what in running.shipped(kind)]
+    assert sorted(map(_content, back)) == sorted(map(_content, made))
     with pytest.raises(UsageError, match="is there already"):
         running.write(folder)
-    (folder / "function").rename(tmp_path / "function")
     chosen = tmp_path / "chosen"
     chosen.mkdir()
-    (tmp_path / "function/honest-gold").rename(chosen / "stolen")
+    (folder / "function/function-describe/honest-gold").rename(chosen / "stolen")
     expect = chosen / "stolen/expect.toml"
     expect.write_text(expect.read_text().replace('"pass"', '"tamper"') + "reward = 0.0\n")
     runner = CliRunner(env={"APPLIANCE_HOME": str(tmp_path / "home")})
@@ -113,7 +105,7 @@ def test_names_that_no_folder_can_hold_are_kept(tmp_path: Path) -> None:
     odd = {"../escape": b"\x00\xff", "a\x1bb": b"", "ordinary.py": b"x"}
     running.write_files(tmp_path, odd)
     assert not (tmp_path / "submission").exists()
-    assert running.read_files(tmp_path, next(iter(running.shipped("function")))[0]) == odd
+    assert running.read_files(tmp_path) == odd
 
 
 @pytest.mark.jail

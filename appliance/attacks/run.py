@@ -16,8 +16,9 @@ from typing import Any
 from appliance import attacks
 from appliance.attacks import Attack, Honest
 from appliance.errors import NotFoundError, TaskError, UsageError
-from appliance.judge import Judge, is_plain, read_submission
+from appliance.judge import Judge, is_plain
 from appliance.kinds import kind_names
+from appliance.manifest import LinkFound, walk
 from appliance.nouns import Task, Verdict
 from appliance.tables import Field, check_table, nearest
 from appliance.tasks import find_task, load_task
@@ -127,13 +128,18 @@ def write_files(place: Path, files: Mapping[str, bytes]) -> None:
         path.write_bytes(body)
 
 
-def read_files(place: Path, task: Task) -> Mapping[str, bytes]:
-    """What `write_files` wrote."""
+def read_files(place: Path) -> Mapping[str, bytes]:
+    """What `write_files` wrote, whole: how much of it is too much is for the judge to say."""
     if (place / ODD).is_file():
         table = json.loads((place / ODD).read_bytes())
         return {name: base64.b64decode(body) for name, body in table.items()}
     submission = place / "submission"
-    return read_submission(submission, task) if submission.is_dir() else {}
+    if not submission.is_dir():
+        return {}
+    try:
+        return {path.relative_to(submission).as_posix(): path.read_bytes() for path in walk(submission)}
+    except LinkFound as found:
+        raise TaskError(f"{found.path} is not a regular file", remedy="remove it from the fixture") from None
 
 
 def folder_name(what: Attack | Honest) -> str:
@@ -156,7 +162,7 @@ def read(folder: Path, packs: Sequence[Path]) -> Iterator[tuple[Task, Attack | H
         expected = _expected(path)
         task = find_task(expected["task"], packs)
         statuses = tuple(expected["status"].split("|"))
-        files = read_files(path.parent, task)
+        files = read_files(path.parent)
         name = path.parent.relative_to(folder).as_posix()
         if expected.get("reward", 1.0) == 0.0 and not name.startswith("honest"):
             yield task, Attack(name, "", files, statuses)
