@@ -37,7 +37,9 @@ def judge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Judge]:
 def test_every_attack_on_a_kind_is_caught_and_nobody_else_is(judge: Judge, kind: str) -> None:
     found = running.judged(judge, list(running.shipped(kind)), os.cpu_count() or 1, seed=7)
     assert [one.to_json() | {"evidence": one.verdict.evidence} for one in found if not one.right] == []
-    assert any(isinstance(one.what, Honest) and one.verdict.status == "pass" for one in found)
+    honest = [one.verdict for one in found if isinstance(one.what, Honest)]
+    assert {"pass", "fail"} <= {verdict.status for verdict in honest}
+    assert {verdict.reward for verdict in honest if verdict.status == "pass"} == {1.0}
 
 
 def test_every_kind_has_attacks_of_the_catalogue_and_honest_submissions() -> None:

@@ -343,3 +343,50 @@ def test_errors_of_the_verbs_are_ours(cli: CliRunner, tmp_path: Path) -> None:
     assert isinstance(missing.exception, NotFoundError)
     (tmp_path / "pool.toml").write_text("")
     assert isinstance(cli.invoke(judge_command, ["run", str(tmp_path), "x"]).exception, TaskError)
+
+
+# what a right submission is worth beyond being right
+
+QUALITY = """
+[quality]
+beta = 0.2
+
+[quality.static]
+role = "secondary"
+
+[quality.security]
+role = "gate"
+
+[quality.size]
+role = "monitor"
+"""
+
+
+@pytest.mark.jail
+def test_quality_counts_only_where_the_work_is_done(judge: Judge, add_two: Task, tmp_path: Path) -> None:
+    shutil.copytree(add_two.folder, tmp_path / "add_two")
+    with (tmp_path / "add_two/pool.toml").open("a") as pool:
+        pool.write(QUALITY)
+    task = load_task(tmp_path / "add_two")
+    assert task.task_hash != add_two.task_hash
+    untidy = b"import os, sys, json, re\nimport abc\n" + ADD
+    sly = b"def add_two(a, b):\n    return eval('a + b')\n"
+    gold, messy, unsafe, wrong = (
+        judge.judge(task, {"solution.py": source})
+        for source in (ADD, untidy, sly, untidy.replace(b"+", b"-"))
+    )
+    assert (gold.status, gold.reward, gold.gates["security"]) == ("pass", 1.0, True)
+    assert (gold.layers[-1]["name"], gold.signals["size"].role) == ("quality", "monitor")
+    assert messy.status == "pass" and messy.reward is not None and 0.8 <= messy.reward < 1.0
+    assert any(item["layer"] == "quality" for item in messy.evidence)
+    assert (unsafe.status, unsafe.reward, unsafe.gates["security"]) == ("fail", 0.0, False)
+    assert unsafe.signals["hidden_share"].value == 1.0
+    assert (wrong.status, wrong.reward) == ("fail", 0.0)
+    assert "static" not in wrong.signals and "quality" not in {layer["name"] for layer in wrong.layers}
+    plain = judge.judge(add_two, {"solution.py": ADD})
+    assert plain.verifier_hash != gold.verifier_hash == messy.verifier_hash
+    (tmp_path / "add_two/pool.toml").write_text(
+        (tmp_path / "add_two/pool.toml").read_text().replace("[quality.size]", "[quality.sise]")
+    )
+    with pytest.raises(TaskError, match=r"sise.*size|size"):
+        load_task(tmp_path / "add_two")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from appliance.attacks import Attack, Honest, config
+from appliance.attacks import config
 from appliance.dialogue import Broken
 from appliance.errors import IntegrityError, TaskError
 from appliance.judge import Judge
@@ -44,7 +44,6 @@ def cases(task: Task, found: Iterator[Any]) -> list[Any]:
 
 
 HOSTILE = [*cases(LOGGING, config.attacks(LOGGING)), *cases(SITE, config.site_attacks(SITE))]
-HONEST = [*cases(LOGGING, config.honest(LOGGING)), *cases(SITE, config.site_honest(SITE))]
 
 
 @pytest.fixture(scope="module")
@@ -57,22 +56,6 @@ def yard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Yard]:
 @pytest.fixture(scope="module")
 def judge(yard: Yard) -> Judge:
     return Judge(yard)
-
-
-@pytest.mark.jail
-@pytest.mark.parametrize(("task", "attack"), HOSTILE)
-def test_an_attack_is_caught(judge: Judge, task: Task, attack: Attack) -> None:
-    verdict = judge.judge(task, attack.files, seed=7)
-    assert verdict.status in attack.required, verdict.evidence
-    assert verdict.reward == 0.0
-
-
-@pytest.mark.jail
-@pytest.mark.parametrize(("task", "tried"), HONEST)
-def test_an_honest_submission_gets_its_status(judge: Judge, task: Task, tried: Honest) -> None:
-    verdict = judge.judge(task, tried.files, seed=8)
-    assert verdict.status == tried.status, verdict.evidence
-    assert verdict.reward == float(tried.status == "pass")
 
 
 def test_every_entry_of_the_config_family_is_tried() -> None:

@@ -20,7 +20,7 @@ from appliance.errors import TaskError
 from appliance.judge import Judge, read_submission
 from appliance.kinds import repo
 from appliance.kinds.repo_tree import matches
-from appliance.nouns import Task, Verdict
+from appliance.nouns import Task
 from appliance.paths import Paths
 from appliance.sandbox import image as images
 from appliance.sandbox.image import interpreter_at
@@ -45,31 +45,6 @@ def yard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Yard]:
 @pytest.fixture(scope="module")
 def judge(yard: Yard) -> Judge:
     return Judge(yard)
-
-
-@pytest.fixture(scope="module")
-def verdicts(judge: Judge) -> Iterator[Callable[[Mapping[str, bytes]], Verdict]]:
-    """All of them are judged side by side, so that those which wait for a limit wait together."""
-    submissions = [item.files for item in (*ATTACKS, *HONEST)]
-    with ThreadPoolExecutor(4) as pool:
-        found = {id(files): pool.submit(judge.judge, SPANS, files) for files in submissions}
-        yield lambda files: found[id(files)].result()
-
-
-@pytest.mark.jail
-@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: f"{attack.id}-{attack.name}")
-def test_an_attack_is_caught(verdicts: Any, attack: Any) -> None:
-    verdict = verdicts(attack.files)
-    assert verdict.status in attack.required, verdict.evidence
-    assert verdict.reward == 0.0
-
-
-@pytest.mark.jail
-@pytest.mark.parametrize("honest", HONEST, ids=lambda honest: honest.variant)
-def test_an_honest_submission_gets_its_own_status(verdicts: Any, honest: Any) -> None:
-    verdict = verdicts(honest.files)
-    assert verdict.status == honest.status, verdict.evidence
-    assert verdict.reward == float(honest.status == "pass")
 
 
 def test_there_is_an_attack_for_every_family() -> None:

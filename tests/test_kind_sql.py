@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from appliance.attacks import Attack, Honest, sql
+from appliance.attacks import sql
 from appliance.dialogue import Broken
 from appliance.errors import IntegrityError, TaskError
 from appliance.judge import Judge
@@ -26,7 +26,6 @@ PACK = Path(sql.__file__).parent / "pack"
 QUERY = load_task(PACK / sql.TASK)
 CHANGE = load_task(PACK / "sql_migration")
 HOSTILE = [(QUERY, one) for one in sql.attacks(QUERY)] + [(CHANGE, one) for one in sql.change_attacks(CHANGE)]
-HONEST = [(QUERY, one) for one in sql.honest(QUERY)] + [(CHANGE, one) for one in sql.change_honest(CHANGE)]
 
 
 @pytest.fixture(scope="module")
@@ -39,22 +38,6 @@ def yard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Yard]:
 @pytest.fixture(scope="module")
 def judge(yard: Yard) -> Judge:
     return Judge(yard)
-
-
-@pytest.mark.jail
-@pytest.mark.parametrize(("task", "attack"), HOSTILE, ids=lambda one: getattr(one, "name", ""))
-def test_an_attack_is_caught(judge: Judge, task: Task, attack: Attack) -> None:
-    verdict = judge.judge(task, attack.files, seed=7)
-    assert verdict.status in attack.required, verdict.evidence
-    assert verdict.reward == 0.0
-
-
-@pytest.mark.jail
-@pytest.mark.parametrize(("task", "tried"), HONEST, ids=lambda one: getattr(one, "variant", ""))
-def test_an_honest_submission_gets_its_status(judge: Judge, task: Task, tried: Honest) -> None:
-    verdict = judge.judge(task, tried.files, seed=8)
-    assert verdict.status == tried.status, verdict.evidence
-    assert verdict.reward == float(tried.status == "pass")
 
 
 def test_every_entry_of_the_sql_family_is_tried() -> None:

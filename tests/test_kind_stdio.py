@@ -14,7 +14,6 @@ import pytest
 from jail_helpers import remote
 from kind_tasks import Counting, made_task, write_task
 
-from appliance.attacks import Attack, Honest
 from appliance.attacks import stdio as fixtures
 from appliance.attacks.run import PACK
 from appliance.errors import IntegrityError, TaskError
@@ -22,7 +21,6 @@ from appliance.judge import Judge
 from appliance.kinds import stdio
 from appliance.kinds.stdio_checkers import CHECKERS, Tolerance
 from appliance.kinds.stdio_languages import LANGUAGES
-from appliance.nouns import Task
 from appliance.paths import Paths
 from appliance.sandbox.client import Jails
 from appliance.sandbox.witness import Witness
@@ -30,8 +28,6 @@ from appliance.tasks import load_task
 from appliance.yard import Yard
 
 TASKS = {name: load_task(PACK / name) for name in (fixtures.TASK, *fixtures.MORE)}
-ATTACKS = [(task, attack) for task in TASKS.values() for attack in fixtures.attacks(task)]
-HONEST = [(task, honest) for task in TASKS.values() for honest in fixtures.honest(task)]
 
 
 @pytest.fixture(scope="module")
@@ -44,22 +40,6 @@ def yard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Yard]:
 @pytest.fixture(scope="module")
 def judge(yard: Yard) -> Judge:
     return Judge(yard)
-
-
-@pytest.mark.jail
-@pytest.mark.parametrize(("task", "attack"), ATTACKS, ids=lambda item: getattr(item, "name", ""))
-def test_an_attack_is_caught(judge: Judge, task: Task, attack: Attack) -> None:
-    verdict = judge.judge(task, attack.files, seed=7)
-    assert verdict.status in attack.required, verdict.evidence
-    assert verdict.reward == 0.0
-
-
-@pytest.mark.jail
-@pytest.mark.parametrize(("task", "honest"), HONEST, ids=lambda item: getattr(item, "variant", ""))
-def test_an_honest_program_gets_its_own_status(judge: Judge, task: Task, honest: Honest) -> None:
-    verdict = judge.judge(task, honest.files, seed=7)
-    assert verdict.status == honest.status, verdict.evidence
-    assert verdict.reward == float(honest.status == "pass")
 
 
 COUNT = "import sys\nprint(len(sys.stdin.read()))\n"
