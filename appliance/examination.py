@@ -6,8 +6,8 @@ judge's. The denominators come from the task, so that a case which was never rea
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Literal, Protocol, Self
 
@@ -140,6 +140,17 @@ class Examination:
     @property
     def hidden_passed(self) -> int:
         return self._correct(("hidden", "suite"))
+
+    def without(self, flaky: Iterable[tuple[str, int]]) -> Examination:
+        """The same with no weight on flaky hidden cases, which are in neither the score nor the denominator.
+
+        A task all of whose hidden cases are flaky keeps them: it is then not to be trusted at all.
+        """
+        left_out = {case for case in flaky if case[0] in ("hidden", "suite")}
+        if not 0 < len(left_out) < self.hidden_total:
+            return self
+        kept = tuple(one for one in self.outcomes if (one.layer, one.case) not in left_out)
+        return replace(self, outcomes=kept, hidden_total=self.hidden_total - len(left_out))
 
     def _correct(self, layers: tuple[Layer, ...]) -> int:
         return sum(outcome.correct for outcome in self.outcomes if outcome.layer in layers)

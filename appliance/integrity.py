@@ -19,7 +19,7 @@ from appliance.nouns import MASKED_STATUSES, Task, Verdict
 from appliance.orders import derive_seed
 from appliance.siblings import nodes, normal_form
 from appliance.store import Store
-from appliance.verdicts import EVIDENCE_CAP, verifier_hash
+from appliance.verdicts import EVIDENCE_CAP, verifier_of
 
 REPEATS = 5
 """Judgings of gold with one seed, and again as many with different ones."""
@@ -71,7 +71,7 @@ def audit(judge: Judge, store: Store, task: Task, *, repeats: int, now: float, a
 
     `now` in Unix seconds, `actor` a numeric uid. Raises TaskError when the task's image is not there.
     """
-    judged_by = verifier_hash(task.kind)
+    judged_by = verifier_of(task)
     controls = _controls(judge, task)
     seen = _repeat(judge, task, repeats)
     again = Repeats(*({**Counter(str(verdict.status) for verdict in part)} for part in seen))

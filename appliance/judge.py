@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -24,7 +24,7 @@ from appliance.manifest import LinkFound, walk
 from appliance.nouns import Task, Verdict
 from appliance.pace import Pace
 from appliance.sandbox.client import Jails
-from appliance.verdicts import conclude, status
+from appliance.verdicts import asked, conclude, status
 from appliance.yard import Yard
 
 MAX_FILES = 64
@@ -39,12 +39,18 @@ class Judge:
         self._pace = Pace()
 
     def judge(
-        self, task: Task, artefacts: Mapping[str, bytes], *, seed: int = 0, leash: Leash | None = None
+        self,
+        task: Task,
+        artefacts: Mapping[str, bytes],
+        *,
+        seed: int = 0,
+        leash: Leash | None = None,
+        flaky: Iterable[tuple[str, int]] = (),
     ) -> Verdict:
         """The verdict on `artefacts` as a submission for `task`; `seed` draws all that is random about it.
 
         `leash` holds the jails, so that they can be ended: the verdict is worth nothing then. TaskError when the image
-        that the task names is not there.
+        that the task names is not there. `flaky`: hidden cases, by layer and number, that have no weight.
         """
         kind, yard = load_kind(task.kind), self._yard.of(task)
         jails = leash.around(yard) if leash else yard
@@ -53,9 +59,9 @@ class Judge:
         intake_s = self._clock() - started
         examination = (
             _undone(kind, task, finding) if finding else self._examine(kind, task, artefacts, jails, seed)
-        )
+        ).without(flaky)
         seconds: dict[Layer, float] = {"intake": intake_s, **examination.seconds}
-        spec = quality.read(task.settings.get(quality.TABLE), task.key)
+        spec = asked(task)
         found = None
         if spec and status(examination) == "pass":
             examination, found = self._measure(spec, task, artefacts, jails, seed, examination)

@@ -16,7 +16,7 @@ from appliance.clean import clean_text
 from appliance.examination import Examination, Finding, Layer
 from appliance.manifest import bytes_hash
 from appliance.nouns import MASKED_STATUSES, Signal, Task, Verdict, VerdictStatus
-from appliance.quality import Quality, Spec, blended, fingerprint
+from appliance.quality import TABLE, Quality, Spec, blended, fingerprint, read
 from appliance.rewards import core, reward
 
 TEXT_CAP = 400
@@ -68,7 +68,7 @@ def conclude(
         evidence=_evidence(examination, quality),
         cost=cost,
         task_hash=task.task_hash,
-        verifier_hash=verifier_hash(task.kind, fingerprint(spec)),
+        verifier_hash=verifier_of(task),
         artefact_hash=bytes_hash(artefacts),
         env_hash=task.env_hash,
         seed=seed,
@@ -120,6 +120,16 @@ def _found(examination: Examination, quality: Quality) -> Iterable[Mapping[str, 
 def _shown(text: str) -> str:
     """Candidate text, escaped and capped; cut first, so that a long text costs nothing."""
     return clean_text(text[: 4 * TEXT_CAP], TEXT_CAP)
+
+
+def asked(task: Task) -> Spec:
+    """What a task asks for of a right submission."""
+    return read(task.settings.get(TABLE), task.key)
+
+
+def verifier_of(task: Task) -> str:
+    """The hash of what judges a task."""
+    return verifier_hash(task.kind, fingerprint(asked(task)))
 
 
 @functools.cache

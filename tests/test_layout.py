@@ -515,3 +515,11 @@ def test_a_new_export_is_reported() -> None:
         "run",
         "x",
     ]
+
+
+def test_what_candidates_hand_in_is_never_collected_as_a_test() -> None:
+    """Some of it looks like tests on purpose, and ends whoever imports it."""
+    options = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
+    suspects = {path.relative_to(ROOT / "tests").parts[0] for path in (ROOT / "tests").glob("*/**/test_*.py")}
+    assert "attacks" in suspects
+    assert suspects <= set(options["norecursedirs"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sqlite3
 import threading
@@ -14,6 +15,7 @@ import pytest
 
 from appliance import ledger, rewards
 from appliance.errors import IntegrityError, StoreError, UsageError
+from appliance.examination import Examination, Outcome
 from appliance.golds import GoldControl
 from appliance.judge import Judge
 from appliance.nouns import Attempt, Sampling, Signal, Task, Verdict
@@ -23,6 +25,7 @@ from appliance.replay import among, rejudge
 from appliance.seal import KEY_BYTES, Seal, seal_at
 from appliance.store import Store
 from appliance.tasks import find_task, load_task
+from appliance.verdicts import status
 from appliance.yard import Yard
 
 PACK = Path(__file__).parent / "data/pack_judging"
@@ -220,3 +223,34 @@ def test_a_verdict_says_what_it_saved(judge: Judge, add_two: Task) -> None:
     wrong = judge.judge(add_two, {"solution.py": b"def add_two(a, b):\n    return 0\n"})
     assert [layer["name"] for layer in wrong.layers] == ["intake", "quick"]
     assert wrong.cost["saved_s"] > 0
+
+
+# flaky cases
+
+
+def test_a_flaky_hidden_case_is_in_neither_score_nor_denominator() -> None:
+    outcomes = [
+        Outcome("quick", 0, "correct"),
+        Outcome("hidden", 0, "correct"),
+        Outcome("hidden", 1, "wrong_value"),
+    ]
+    found = Examination(1, 2, tuple(outcomes))
+    assert status(found) == "fail"
+    assert status(found.without([("hidden", 1)])) == "pass"
+    assert found.without([("hidden", 1)]).hidden_total == 1
+    assert status(found.without([("hidden", 0)])) == "fail"
+    assert found.without([("hidden", 0), ("hidden", 1)]) == found
+    assert found.without([("quick", 0)]) == found
+    unasked = Examination(1, 2, (Outcome("quick", 0, "correct"),))
+    assert status(unasked.without([("hidden", 1)])) == "fail"
+
+
+@pytest.mark.jail
+def test_a_case_that_audits_found_flaky_decides_nothing(judge: Judge, add_two: Task) -> None:
+    wrong_once = b"def add_two(a, b):\n    return a + b if (a, b) != (%s) else None\n"
+    case = json.loads((Path(add_two.folder) / "tests/cases.json").read_bytes())[0]["args"]
+    source = wrong_once % repr(tuple(case)).strip("()").encode()
+    assert judge.judge(add_two, {"solution.py": source}).reward == 0.0
+    spared = judge.judge(add_two, {"solution.py": source}, flaky=[("hidden", 0)])
+    assert (spared.status, spared.reward) == ("pass", 1.0)
+    assert judge.judge(add_two, {"solution.py": source}, flaky=[("hidden", 1)]).reward == 0.0

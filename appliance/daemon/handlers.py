@@ -9,6 +9,7 @@ from typing import Any
 
 from appliance import agent, audits
 from appliance.errors import IntegrityError, NotFoundError, SandboxError
+from appliance.flakes import Case, Flakes
 from appliance.golds import GoldControl
 from appliance.judge import Judge
 from appliance.leash import Leash
@@ -16,6 +17,7 @@ from appliance.nouns import Task
 from appliance.orders import Order
 from appliance.seal import Seal
 from appliance.store import Store
+from appliance.verdicts import verifier_of
 
 JUDGE_TRIES = 5
 """A host fault is tried again later, in a new jail, before the attempt is masked; a decided verdict never is."""
@@ -54,7 +56,8 @@ class Desk:
         task = self._task(attempt.task_key, attempt.task_hash)
         artefacts = {name: text.encode() for name, text in attempt.artefacts.items()}
         seed = self.seal.seed(attempt.group_id, task)
-        verdict = self.judge.judge(task, artefacts, seed=seed, leash=leash)
+        flaky = self._flaky(task)
+        verdict = self.judge.judge(task, artefacts, seed=seed, leash=leash, flaky=flaky)
         if leash.is_cut:
             return {}
         if verdict.status == "infra" and tries < JUDGE_TRIES:
@@ -64,6 +67,11 @@ class Desk:
         verdict = self.golds.check(attempt.group_id, task, verdict)
         self.store.set_verdict(attempt.id, verdict, time.time())
         return {"status": verdict.status, "reward": verdict.reward}
+
+    def _flaky(self, task: Task) -> frozenset[Case]:
+        """The cases that audits found to flip, which have no weight."""
+        rows = self.store.flakes(task.task_hash, verifier_of(task))
+        return frozenset(case for case, _ in Flakes.from_rows(rows).flaky())
 
     def _task(self, key: str, wanted_hash: str) -> Task:
         if key not in self.tasks:
