@@ -43,7 +43,8 @@ class Task:
     """Stable identity, `pack/name`."""
     pack: str
     kind: str
-    split: Literal["train", "eval"]
+    split: Literal["train", "eval", "canary"]
+    """`canary` tasks cannot be solved honestly: a pass says that a verifier or a policy cheats."""
     tier: Literal["easy", "core", "hard"]
     cluster: str
     """Tasks that share an idea share a cluster; a cluster lies wholly in one split."""
@@ -64,6 +65,11 @@ class Task:
     """Digest of the image that the candidate's jail starts from; empty is the default one."""
     env_hash: str = ""
     """What the candidate finds around it: the files of `environment/` and the image."""
+    family: str = ""
+    """What one template, generator or source made; the cluster where nothing else is said."""
+    author: str = ""
+    version: str = "1.0.0"
+    """a.b.c: a statement or interface, b hidden tests or oracle, c everything else."""
 
 
 @dataclass(frozen=True, slots=True)

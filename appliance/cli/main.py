@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import errno
-import importlib
 import sys
 from typing import Any
 
 import click
 
 from appliance import __version__
+from appliance.cli.lazy import LazyGroup
 from appliance.errors import EXIT_INTERRUPTED, ApplianceError
 
 VERBS: dict[str, str] = {
@@ -35,26 +35,7 @@ VERBS: dict[str, str] = {
 """Verb to help line; the verb `x-y` is the object `command` in `appliance.cli.x_y`."""
 
 
-class LazyVerbs(click.Group):
-    """A group whose commands are imported when they are used."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(VERBS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in VERBS:
-            return None
-        command: click.Command = importlib.import_module(
-            f"appliance.cli.{cmd_name.replace('-', '_')}"
-        ).command
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(sorted(VERBS.items()))
-
-
-@click.command(cls=LazyVerbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LazyGroup, verbs=VERBS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="appliance")
 def appliance() -> None:
     """Train a small language model by trial and verified feedback, on this machine alone.

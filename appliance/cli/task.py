@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from appliance.clean import clean_line, clean_text
+from appliance.cli.lazy import LazyGroup
 from appliance.errors import UsageError
 from appliance.nouns import Task
 
@@ -28,14 +29,18 @@ _packs = click.option(
 _json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 
-@click.group(name="task")
+VERBS: dict[str, str] = {}
+"""Verb to help line; the verb `x-y` is the object `command` in `appliance.cli.task_x_y`."""
+
+
+@click.group(name="task", cls=LazyGroup, verbs=VERBS, prefix="task_")
 def command() -> None:
     """List, show and check tasks."""
 
 
 @command.command("list")
 @_packs
-@click.option("--split", type=click.Choice(["train", "eval"]), help="Only this split.")
+@click.option("--split", type=click.Choice(["train", "eval", "canary"]), help="Only this split.")
 @_json
 def list_tasks(packs: tuple[Path, ...], split: str | None, as_json: bool) -> None:
     """List the tasks of the packs."""

@@ -1,0 +1,1 @@
+"""Admission: the battery of measured checks that a task passes before it is used, and its stored evidence."""

@@ -1,0 +1,1 @@
+"""Importers: one file per foreign format. What is imported is read as data: never executed, never unpickled."""

@@ -1,0 +1,1 @@
+"""The governed pool: task folders in memory, their change records and review states."""
