@@ -14,6 +14,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from appliance.errors import IntegrityError
+
 PUBLIC_PARTS = ("instruction.md", "environment/", "public/")
 ENVIRONMENT_PARTS = ("environment/",)
 HIDDEN_PARTS = ("tests/", "solution/", "hidden/")
@@ -75,6 +77,14 @@ def content_hashes(folder: Path) -> tuple[str, str]:
     """The public and the hidden hash of a task folder."""
     entries = read_tree(folder)
     return parts_hash(entries, PUBLIC_PARTS), parts_hash(entries, HIDDEN_PARTS)
+
+
+def check_unchanged(folder: Path, public: str, hidden: str) -> None:
+    """IntegrityError unless the folder still is what the task with these hashes was loaded from."""
+    if content_hashes(folder) != (public, hidden):
+        raise IntegrityError(
+            f"{folder}: the task changed after it was loaded", remedy="start again with the task as it is now"
+        )
 
 
 def parts_hash(entries: Iterable[Entry], parts: tuple[str, ...]) -> str:

@@ -20,7 +20,7 @@ from typing import Any
 
 from appliance import values
 from appliance.dialogue import SILENT, Broken, Dialogue
-from appliance.errors import IntegrityError, TaskError
+from appliance.errors import TaskError
 from appliance.examination import (
     Examination,
     Finding,
@@ -32,7 +32,7 @@ from appliance.examination import (
     limits,
 )
 from appliance.kinds.config_consumers import CONSUMERS, Consumer
-from appliance.manifest import content_hashes
+from appliance.manifest import check_unchanged
 from appliance.nouns import Task
 from appliance.sandbox.client import JailResult
 from appliance.sandbox.policy import Limits, Policy
@@ -157,10 +157,7 @@ def _pinned_probes(
     folder: str, consumer: str, public: str, hidden: str
 ) -> tuple[tuple[Probe, ...], tuple[Probe, ...]]:
     """Probes by content hash: read once, and only while the folder still is what the task was loaded from."""
-    if content_hashes(Path(folder)) != (public, hidden):
-        raise IntegrityError(
-            f"{folder}: the task changed after it was loaded", remedy="start again with the task as it is now"
-        )
+    check_unchanged(Path(folder), public, hidden)
     known = CONSUMERS[consumer]
     return read_probes(Path(folder), "quick", known), read_probes(Path(folder), "hidden", known)
 

@@ -36,12 +36,13 @@ from appliance.kinds.function_cases import (
 from appliance.kinds.function_cases import Case as Case
 from appliance.kinds.function_cases import judge_reply as judge_reply
 from appliance.kinds.function_draw import counts, draw
-from appliance.kinds.function_interview import Interview, decide
+from appliance.kinds.function_interview import Interview
 from appliance.kinds.function_jail import SOURCE, open_candidate
 from appliance.kinds.function_suite import Suite
 from appliance.nouns import Task
 from appliance.sandbox.client import JailStatus
 from appliance.tables import Field
+from appliance.trial import conversation_ending
 
 START = "environment/solution.py"
 FILES = (GOLD,)
@@ -179,9 +180,9 @@ def examine(
     with open_candidate(task, jails, artefacts[SOURCE]) as talk:
         interview.conduct(talk, found.public, order, suite.hear if suite else None)
         result = talk.finish()
-    finding = decide(result, interview)
+    finding = conversation_ending(result, interview.watch.layer, interview.broken, interview.failed_load)
     timed_out = finding is not None and finding.status == "candidate_timeout"
-    if suite is not None and (suite.doubtful or (timed_out and interview.layer == "suite")):
+    if suite is not None and (suite.doubtful or (timed_out and interview.watch.layer == "suite")):
         # Time that passed while the assertions did not end was not the candidate's.
         waited = suite.doubtful and finding is not None and finding.outcome == JailStatus.timeout_wall
         finding = suite.settle(clock) or (None if waited else finding)
@@ -190,7 +191,7 @@ def examine(
         hidden_total=hidden,
         outcomes=tuple(sorted(interview.outcomes, key=lambda found: (found.layer != "quick", found.case))),
         finding=finding,
-        seconds=interview.seconds,
+        seconds=interview.watch.seconds,
         cost={**jail_cost(result), **(suite.cost if suite else {})},
     )
 

@@ -11,9 +11,9 @@ from typing import Any
 
 from appliance import values
 from appliance.dialogue import Broken
-from appliance.errors import IntegrityError, TaskError
+from appliance.errors import TaskError
 from appliance.examination import Layer, Outcome
-from appliance.manifest import content_hashes
+from appliance.manifest import check_unchanged
 from appliance.nouns import Task
 from appliance.tables import Field, check_table
 
@@ -98,10 +98,7 @@ def material(task: Task) -> Material:
 @functools.lru_cache(maxsize=512)
 def _pinned(folder: str, public: str, hidden: str) -> Material:
     root = Path(folder)
-    if content_hashes(root) != (public, hidden):
-        raise IntegrityError(
-            f"{folder}: the task changed after it was loaded", remedy="start again with the task as it is now"
-        )
+    check_unchanged(root, public, hidden)
     bodies = [(root / name).read_bytes() if (root / name).is_file() else b"" for name in (GENERATOR, CHECK)]
     return Material(
         read_cases(root, "quick"), read_cases(root, "hidden"), (root / GOLD).read_bytes(), *bodies

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 
 from appliance import values
-from appliance.dialogue import SILENT, Broken, Dialogue
-from appliance.examination import Finding, Layer, Outcome, jail_finding
+from appliance.dialogue import Broken, Dialogue
+from appliance.examination import Finding, Outcome
 from appliance.kinds.function_cases import Answer, Case, Question, judge_answer, judge_pair, read_reply
 from appliance.nouns import Task
-from appliance.sandbox.client import JailResult, Peer
+from appliance.sandbox.client import Peer
+from appliance.trial import Watch
 
 Ask = Callable[[list[values.Tree], Mapping[str, values.Tree]], Answer]
 """One call of the candidate."""
@@ -23,11 +23,9 @@ class Interview:
 
     def __init__(self, task: Task, clock: Callable[[], float]) -> None:
         self._task = task
-        self._clock = clock
+        self.watch = Watch(clock)
         self.answer_cap = int(task.settings["budgets"]["answer_kb"]) * 1024
-        self.layer: Layer = "quick"
         self.outcomes: list[Outcome] = []
-        self.seconds: dict[Layer, float] = {}
         self.failed_load: Finding | None = None
         self.broken: Broken | None = None
 
@@ -45,27 +43,18 @@ class Interview:
     def _ask_layers(
         self, dialogue: Dialogue, public: Sequence[Question], hidden: Sequence[Question], hear: Hear | None
     ) -> None:
-        with self._timed("quick"):
+        with self.watch.on("quick"):
             going_on = self._load(dialogue)
             if going_on and not public:
                 # Without an example, that the solution loads is what the layer has to ask.
                 self.outcomes.append(Outcome("quick", 0, "correct"))
             going_on = going_on and self._ask_all(dialogue, public)
         if going_on and hidden:
-            with self._timed("hidden"):
+            with self.watch.on("hidden"):
                 going_on = self._ask_all(dialogue, hidden)
         if going_on and hear is not None:
-            with self._timed("suite"):
+            with self.watch.on("suite"):
                 self.outcomes.append(hear(self.asking(dialogue)))
-
-    @contextmanager
-    def _timed(self, layer: Layer) -> Iterator[None]:
-        self.layer = layer
-        started = self._clock()
-        try:
-            yield
-        finally:
-            self.seconds[layer] = self._clock() - started
 
     def _load(self, dialogue: Dialogue) -> bool:
         reply = dialogue.ask({"op": "load", "entry": self._task.entry_point})
@@ -99,18 +88,3 @@ def _judged(ask: Ask, question: Question) -> Outcome:
     if isinstance(question, Case):
         return judge_answer(question, ask(question.args, question.kwargs))
     return judge_pair(question, ask(question.first, {}), ask(question.second, {}))
-
-
-def decide(result: JailResult, interview: Interview) -> Finding | None:
-    """The jail's own ending first, then a breach of protocol, then a solution that did not load."""
-    ending = jail_finding(result, interview.layer)
-    broken = interview.broken
-    if ending is not None or broken is None:
-        return ending or interview.failed_load
-    if broken.outcome == SILENT:
-        return Finding("infra", interview.layer, SILENT, "the jail was not ended at its wall limit")
-    text = (
-        broken.text
-        or f"{result.detail or result.status} {result.stderr[-400:].decode(errors='replace')}".strip()
-    )
-    return Finding("candidate_protocol", interview.layer, broken.outcome, text)

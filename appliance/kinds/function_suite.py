@@ -21,12 +21,13 @@ from appliance.dialogue import Broken, Dialogue
 from appliance.errors import SandboxError
 from appliance.examination import Finding, Opener, Outcome, jail_finding
 from appliance.kinds.function_cases import Answer, Material
-from appliance.kinds.function_interview import Ask, Interview, decide
+from appliance.kinds.function_interview import Ask, Interview
 from appliance.kinds.function_jail import open_author, open_candidate
 from appliance.kinds.function_plain import assertions
 from appliance.nouns import Task
 from appliance.orders import derive_seed
 from appliance.sandbox.client import JailResult
+from appliance.trial import conversation_ending
 
 CALLS = 2000
 """Calls of the candidate that assertions may make, unless the task says otherwise."""
@@ -154,7 +155,7 @@ def hear_gold(task: Task, found: Material, jails: Opener, seed: int, clock: Call
     with open_candidate(task, jails, found.gold) as talk:
         interview.conduct(talk, (), (), suite.hear)
         result = talk.finish()
-    finding = decide(result, interview)
+    finding = conversation_ending(result, interview.watch.layer, interview.broken, interview.failed_load)
     if finding is not None:
         _refuse_host_faults(result)
         return finding.outcome

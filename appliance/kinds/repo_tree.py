@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from appliance import values
-from appliance.errors import IntegrityError, TaskError
+from appliance.errors import TaskError
 from appliance.kinds.function_cases import Case, read_case
 from appliance.kinds.repo_stock import Stock
 from appliance.kinds.repo_twins import Group, TwinFault, alone, find, group, literals
-from appliance.manifest import content_hashes, walk
+from appliance.manifest import check_unchanged, walk
 from appliance.tables import Field, check_table
 
 BASE = "environment/repo"
@@ -107,10 +107,7 @@ def _pattern(glob: str) -> re.Pattern[str]:
 @functools.lru_cache(maxsize=128)
 def pinned(folder: str, public: str, hidden: str) -> Material:
     """The material by content hash; IntegrityError when the folder is no longer what the task was loaded from."""
-    if content_hashes(Path(folder)) != (public, hidden):
-        raise IntegrityError(
-            f"{folder}: the task changed after it was loaded", remedy="start again with the task as it is now"
-        )
+    check_unchanged(Path(folder), public, hidden)
     return read_material(Path(folder))
 
 

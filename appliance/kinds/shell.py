@@ -15,21 +15,16 @@ from __future__ import annotations
 import functools
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from appliance.errors import IntegrityError
 from appliance.examination import (
     Examination,
     Finding,
-    Layer,
     Opener,
     Outcome,
-    jail_cost,
-    jail_finding,
     limits,
 )
 from appliance.kinds.shell_cases import (
@@ -52,13 +47,14 @@ from appliance.kinds.shell_trees import (
     split_arguments,
     unreadable,
 )
-from appliance.manifest import content_hashes
+from appliance.manifest import check_unchanged
 from appliance.nouns import Task
 from appliance.once import Once
 from appliance.orders import derive_seed
 from appliance.sandbox.client import CollectLimits, Entry, JailResult, JailStatus, Snapshot
 from appliance.sandbox.policy import Limits, Policy
 from appliance.tables import Field
+from appliance.trial import Decided, Trial, blamed
 
 START = "environment/solution.sh"
 FILES = (GOLD, PUBLIC, GENERATOR)
@@ -89,7 +85,6 @@ _LAY_OUT = (
     f"cp -a {PRISTINE} {TREE} && rm -rf {PRISTINE}",
 )
 _INSIDE = ("sh", "-c", f'cd {TREE} && exec "$@"', "sh")
-_OVER_LIMITS = ("candidate_timeout", "candidate_resource")
 _tools: Once[bool] = Once(REMEMBERED)
 _drawn: Once[tuple[Case, ...]] = Once(REMEMBERED)
 
@@ -153,15 +148,7 @@ def examine(
     """Run every public case and, when all are right, every hidden one; `seed` draws the fixtures."""
     trial = _Trial(task, jails, seed, clock)
     finding = trial.conduct(artefacts[SOURCE])
-    public, hidden = totals(task)
-    return Examination(
-        public_total=public,
-        hidden_total=hidden,
-        outcomes=tuple(trial.outcomes),
-        finding=finding,
-        seconds=trial.seconds,
-        cost=trial.cost,
-    )
+    return trial.examination(totals(task), finding)
 
 
 def _material(task: Task) -> Material:
@@ -171,67 +158,43 @@ def _material(task: Task) -> Material:
 @functools.lru_cache(maxsize=128)
 def _pinned(folder: str, public: str, hidden: str) -> Material:
     """By content hash: read once, and only while the folder still is what the task was loaded from."""
-    if content_hashes(Path(folder)) != (public, hidden):
-        raise IntegrityError(
-            f"{folder}: the task changed after it was loaded", remedy="start again with the task as it is now"
-        )
+    check_unchanged(Path(folder), public, hidden)
     return read_material(Path(folder), {})
 
 
-class _Decided(Exception):
-    """A finding that ends the judging."""
-
-    def __init__(self, finding: Finding) -> None:
-        super().__init__(finding.text)
-        self.finding = finding
-
-
-class _Trial:
+class _Trial(Trial):
     """One pass over the cases of one submission."""
 
     def __init__(self, task: Task, jails: Opener, seed: int, clock: Callable[[], float]) -> None:
-        self._task, self._jails, self._seed, self._clock = task, jails, seed, clock
-        # What the author wrote is not what an audit watches.
-        self._aside: Opener = getattr(jails, "aside", jails)
+        super().__init__(task, jails, clock)
+        self._seed = seed
         self._material, self._settings = _material(task), task.settings
-        self._graded = self._settings.get("core") == "graded"
         self._interpreter = self._settings.get("interpreter", "sh")
         # Not the seed itself, from which fixtures are drawn: the script sees its environment.
         env = (("PYTHONHASHSEED", str(derive_seed("shell hashes", seed, task.task_hash) % 2**32)),)
         found = limits(task)
         self._policy, self._author = Policy(found, env), Policy(AUTHOR_LIMITS, env)
         self._gold = Policy(replace(found, wall_s=PATIENCE * found.wall_s), env)
-        self.outcomes: list[Outcome] = []
-        self.seconds: dict[Layer, float] = {}
-        self.cost: dict[str, float] = {}
 
     def conduct(self, script: bytes) -> Finding | None:
         """Ask until the cases end or a finding decides."""
         try:
-            with self._timed("quick"):
-                _tools.get((self._task.image, self._interpreter), self._prove_interpreter)
+            with self.watch.on("quick"):
+                _tools.get((self.task.image, self._interpreter), self._prove_interpreter)
                 going_on = self._ask_all(script, self._material.public)
             if going_on:
-                with self._timed("hidden"):
+                with self.watch.on("hidden"):
                     self._ask_all(script, self._hidden())
-        except _Decided as decided:
+        except Decided as decided:
             return decided.finding
         return None
 
-    @contextmanager
-    def _timed(self, layer: Layer) -> Iterator[None]:
-        started = self._clock()
-        try:
-            yield
-        finally:
-            self.seconds[layer] = self._clock() - started
-
     def _prove_interpreter(self) -> bool:
         """Before a byte of the candidate's is run: what the image lacks is not its fault."""
-        result = self._aside.run((self._interpreter, "-c", "cp --version >/dev/null"), self._author)
+        result = self.aside.run((self._interpreter, "-c", "cp --version >/dev/null"), self._author)
         if result.status is not JailStatus.ok:
             text = f"the image of the task has no {self._interpreter} and cp that work: {result.detail}"
-            raise _Decided(_blamed("no_tool", "quick", result, text))
+            raise Decided(blamed(Finding("task_broken", "quick", "no_tool", text), result))
         return True
 
     def _ask_all(self, script: bytes, cases: Sequence[Case]) -> bool:
@@ -239,18 +202,15 @@ class _Trial:
         return all(outcome.correct for outcome in asked)
 
     def _ask(self, script: bytes, case: Case) -> Outcome:
-        ran = self._run(self._jails, self._policy, script, case)
-        self._count(ran.result)
+        ran = self._run(self.jails, self._policy, script, case)
+        self.count(ran.result)
         outcome = self._judged(case, ran)
         self.outcomes.append(outcome)
         return outcome
 
     def _judged(self, case: Case, ran: Ran) -> Outcome:
-        finding = jail_finding(ran.result, case.layer)
-        if finding is not None:
-            if not self._graded or case.layer == "quick" or finding.status not in _OVER_LIMITS:
-                raise _Decided(finding)
-            return Outcome(case.layer, case.index, finding.outcome, finding.text)
+        if ended := self.ended(ran.result, case.layer, case.index):
+            return ended
         if ran.trouble:
             return Outcome(case.layer, case.index, "unreadable", ran.trouble)
         modes = self._settings.get("modes", "ignore")
@@ -269,12 +229,6 @@ class _Trial:
             return "other_output", result.stdout[:2000].decode(errors="replace")
         return "correct", ""
 
-    def _count(self, result: JailResult) -> None:
-        """Times add up over the cases; of memory the most counts."""
-        for name, used in jail_cost(result).items():
-            before = self.cost.get(name, 0.0)
-            self.cost[name] = max(before, used) if name == "peak_mib" else before + used
-
     def _run(self, jails: Opener, policy: Policy, script: bytes, case: Case) -> Ran:
         """Lay out the fixture, run the script on it, and read what is there then."""
         start = Snapshot("", (*moved(case.fixture, PRISTINE), Entry(SOURCE, "file", 0o755, script)))
@@ -283,7 +237,7 @@ class _Trial:
             laid = seat.run(_LAY_OUT, limits=patient)
             if laid.status is not JailStatus.ok:
                 text = f"the fixture cannot be laid out: {laid.detail or laid.stderr[-400:].decode(errors='replace')}"
-                raise _Decided(_blamed("fixture", case.layer, laid, text))
+                raise Decided(blamed(Finding("task_broken", case.layer, "fixture", text), laid))
             command = (*_INSIDE, self._interpreter, f"../{SOURCE}", *case.arguments)
             result = seat.run(command, stdin=case.stdin)
             if result.status is JailStatus.infra:
@@ -297,7 +251,7 @@ class _Trial:
 
     def _hidden(self) -> tuple[Case, ...]:
         """Every hidden case; what is drawn is drawn once for all that are judged with this seed."""
-        key = (self._task.task_hash, self._task.folder, self._seed)
+        key = (self.task.task_hash, self.task.folder, self._seed)
         return self._material.hidden + _drawn.get(key, self._draw)
 
     def _draw(self) -> tuple[Case, ...]:
@@ -306,31 +260,30 @@ class _Trial:
         idle = all(same(case.fixture, case.expected) for case in cases)
         if idle and "exit" not in self._settings and self._settings.get("stdout") != "exact":
             text = "every generated fixture already is what is wanted"
-            raise _Decided(Finding("task_broken", "hidden", "generator", text))
+            raise Decided(Finding("task_broken", "hidden", "generator", text))
         return cases
 
     def _drawn_case(self, first: int, number: int) -> Case:
-        seed = str(derive_seed("shell fixture", self._seed, self._task.task_hash, number))
+        seed = str(derive_seed("shell fixture", self._seed, self.task.task_hash, number))
         start = Snapshot(
             "", (*moved({}, TREE), Entry("generator.py", "file", 0o755, self._material.generator))
         )
-        with self._aside.session(self._author, start) as seat:
+        with self.aside.session(self._author, start) as seat:
             command = (*_INSIDE, "python3", "-s", "-B", "-X", "utf8", "../generator.py", seed, str(number))
             result = seat.run(command)
             if result.status is not JailStatus.ok:
                 said = result.stderr[-400:].decode(errors="replace")
-                raise _Decided(
-                    _blamed("generator", "hidden", result, f"{result.detail or result.status} {said}")
-                )
+                text = f"{result.detail or result.status} {said}"
+                raise Decided(blamed(Finding("task_broken", "hidden", "generator", text), result))
             snapshot = seat.snapshot()
         trouble = snapshot.truncated or " ".join(f"{item.shown}: {item.reason}" for item in snapshot.refused)
         fixture, files = below(snapshot, TREE), {entry.path: entry.body for entry in snapshot.entries}
         if trouble or fixture is None:
             text = trouble or f"it left no folder {TREE}"
-            raise _Decided(Finding("task_broken", "hidden", "generator", text))
+            raise Decided(Finding("task_broken", "hidden", "generator", text))
         arguments = tuple(split_arguments(files.get("arguments", b"")))
         if too_long(arguments):
-            raise _Decided(Finding("task_broken", "hidden", "generator", "its arguments are too long"))
+            raise Decided(Finding("task_broken", "hidden", "generator", "its arguments are too long"))
         case = Case("hidden", first + number, fixture, {}, arguments, files.get("stdin", b""))
         return self._with_expected(case, snapshot, files.get("stdout", b""))
 
@@ -339,19 +292,12 @@ class _Trial:
             wanted = below(snapshot, "expected")
             if wanted is None:
                 text = "it left no folder named expected"
-                raise _Decided(Finding("task_broken", "hidden", "generator", text))
+                raise Decided(Finding("task_broken", "hidden", "generator", text))
             return replace(case, expected=wanted, stdout=stdout)
-        ran = self._run(self._aside, self._gold, self._material.gold, case)
+        ran = self._run(self.aside, self._gold, self._material.gold, case)
         right = self._settings.get("exit", 0)
         if ran.trouble or ran.result.exit_code != right:
             said = ran.result.stderr[-400:].decode(errors="replace")
             text = f"the gold script: {ran.trouble or ran.result.detail or ran.result.exit_code} {said}"
-            raise _Decided(_blamed("gold", "hidden", ran.result, text))
+            raise Decided(blamed(Finding("task_broken", "hidden", "gold", text), ran.result))
         return replace(case, expected=ran.tree, stdout=ran.result.stdout)
-
-
-def _blamed(what: str, layer: Layer, result: JailResult, text: str) -> Finding:
-    """A failure of the author's program, unless the host failed."""
-    if result.status is JailStatus.infra:
-        return Finding("infra", layer, "infra", result.detail)
-    return Finding("task_broken", layer, what, text)

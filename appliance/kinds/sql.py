@@ -12,22 +12,19 @@ from __future__ import annotations
 
 import ast
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from appliance import values
-from appliance.dialogue import SILENT, Broken, Dialogue
+from appliance.dialogue import Broken, Dialogue
 from appliance.errors import TaskError
 from appliance.examination import (
     Examination,
     Finding,
-    Layer,
     Opener,
     Outcome,
     jail_cost,
-    jail_finding,
     limits,
 )
 from appliance.kinds.sql_reference import (
@@ -45,9 +42,10 @@ from appliance.kinds.sql_reference import (
 )
 from appliance.kinds.sql_rows import judge_change, judge_query
 from appliance.nouns import Task, VerdictStatus
-from appliance.sandbox.client import JailResult, Peer
+from appliance.sandbox.client import Peer
 from appliance.sandbox.policy import Policy
 from appliance.tables import Field
+from appliance.trial import Watch, conversation_ending
 
 START = "environment/solution.sql"
 FILES = (GOLD,)
@@ -205,8 +203,8 @@ def examine(
         public_total=public,
         hidden_total=hidden,
         outcomes=tuple(interview.outcomes),
-        finding=_decide(result, interview),
-        seconds=interview.seconds,
+        finding=conversation_ending(result, interview.watch.layer, interview.broken, interview.ended),
+        seconds=interview.watch.seconds,
         cost={**jail_cost(result), "reference_s": interview.started - started},
         gates=interview.gates,
     )
@@ -217,13 +215,11 @@ class _Interview:
 
     def __init__(self, task: Task, clock: Callable[[], float]) -> None:
         self._task = task
-        self._clock = clock
+        self.watch = Watch(clock)
         self._rules = rules(task)
         self._is_query = task.settings["mode"] == "query"
         self.started = clock()
-        self.layer: Layer = "quick"
         self.outcomes: list[Outcome] = []
-        self.seconds: dict[Layer, float] = {}
         self.ended: Finding | None = None
         self.broken: Broken | None = None
 
@@ -241,22 +237,13 @@ class _Interview:
         dialogue = Dialogue(conversation, 2 * int(budgets["answer_kb"]) * 1024, float(budgets["wall_s"]))
         try:
             for layer in ("quick", "hidden"):
-                with self._timed(layer):
+                with self.watch.on(layer):
                     self._ask_all(dialogue, [one for one in instances if one.layer == layer])
                 if self.ended or not all(outcome.correct for outcome in self.outcomes):
                     break
             dialogue.end()
         except Broken as broken:
             self.broken = broken
-
-    @contextmanager
-    def _timed(self, layer: Layer) -> Iterator[None]:
-        self.layer = layer
-        started = self._clock()
-        try:
-            yield
-        finally:
-            self.seconds[layer] = self._clock() - started
 
     def _ask_all(self, dialogue: Dialogue, instances: list[Instance]) -> None:
         for instance in instances:
@@ -282,25 +269,10 @@ class _Interview:
         if reply.keys() != {"failed", "text"} or word not in _WORDS or type(text) is not str:
             raise Broken("malformed", "not a failure")
         if word in _FAILED:
-            self.ended = Finding(_FAILED[word], self.layer, word, text)
+            self.ended = Finding(_FAILED[word], self.watch.layer, word, text)
         return Outcome(instance.layer, instance.index, word, text)
 
 
 def _shown(reply: Mapping[str, Any]) -> str:
     """The beginning of an answer, for the evidence."""
     return values.dumps({**reply, "rows": reply["rows"][:8]} if "rows" in reply else reply)[:2000].decode()
-
-
-def _decide(result: JailResult, interview: _Interview) -> Finding | None:
-    """The jail's own ending first, then a breach of protocol, then what the worker was stopped by."""
-    ending = jail_finding(result, interview.layer)
-    broken = interview.broken
-    if ending is not None or broken is None:
-        return ending or interview.ended
-    if broken.outcome == SILENT:
-        return Finding("infra", interview.layer, SILENT, "the jail was not ended at its wall limit")
-    text = (
-        broken.text
-        or f"{result.detail or result.status} {result.stderr[-400:].decode(errors='replace')}".strip()
-    )
-    return Finding("candidate_protocol", interview.layer, broken.outcome, text)

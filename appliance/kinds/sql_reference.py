@@ -19,11 +19,10 @@ from typing import Any
 
 from appliance import values
 from appliance.dialogue import SILENT, Broken, Dialogue
-from appliance.errors import IntegrityError
 from appliance.examination import Finding, Layer, Opener, jail_finding, limits
 from appliance.kinds import function_worker
 from appliance.kinds.sql_rows import Rules, judge_change, judge_query, same_rows
-from appliance.manifest import content_hashes
+from appliance.manifest import check_unchanged
 from appliance.nouns import Task
 from appliance.sandbox.client import JailResult
 from appliance.sandbox.policy import Policy
@@ -162,10 +161,7 @@ def caps(task: Task) -> dict[str, int]:
 
 def _made(task: Task, jails: Opener, seed: int) -> tuple[Instance, ...]:
     folder = Path(task.folder)
-    if content_hashes(folder) != (task.public_hash, task.hidden_hash):
-        raise IntegrityError(
-            f"{folder}: the task changed after it was loaded", remedy="start again with the task as it is now"
-        )
+    check_unchanged(folder, task.public_hash, task.hidden_hash)
     files = jail_files((folder / GOLD).read_bytes())
     if (folder / GENERATOR).is_file():
         files["generate.py"] = (folder / GENERATOR).read_bytes()

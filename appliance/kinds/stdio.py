@@ -15,33 +15,29 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from appliance.errors import IntegrityError
 from appliance.examination import (
     Examination,
     Finding,
-    Layer,
     Opener,
     Outcome,
-    jail_cost,
-    jail_finding,
     limits,
 )
 from appliance.kinds.stdio_cases import Case, Material, gold_path, read_material, tolerance
 from appliance.kinds.stdio_checkers import CHECKERS, CUSTOM
 from appliance.kinds.stdio_languages import LANGUAGES, PYTHON, Language, Unbuilt, build, find_tool
-from appliance.manifest import content_hashes
+from appliance.manifest import check_unchanged
 from appliance.nouns import Task
 from appliance.once import Once
 from appliance.orders import derive_seed
 from appliance.sandbox.client import JailResult, JailStatus
 from appliance.sandbox.policy import Limits, Policy
 from appliance.tables import Field
+from appliance.trial import Decided, Trial, blamed
 
 START = ""
 FILES = ()
@@ -121,15 +117,7 @@ def examine(
     """Run every public case and, when all are right, every hidden one; `seed` draws the generated ones."""
     trial = _Trial(task, jails, seed, clock)
     finding = trial.conduct(artefacts[_language(task).source])
-    public, hidden = totals(task)
-    return Examination(
-        public_total=public,
-        hidden_total=hidden,
-        outcomes=tuple(trial.outcomes),
-        finding=finding,
-        seconds=trial.seconds,
-        cost=trial.cost,
-    )
+    return trial.examination(totals(task), finding)
 
 
 def _material(task: Task) -> Material:
@@ -145,30 +133,17 @@ def _kind_settings(task: Task) -> dict[str, Any]:
 @functools.lru_cache(maxsize=128)
 def _pinned(folder: str, public: str, hidden: str, settings: tuple[tuple[str, Any], ...]) -> Material:
     """By content hash: read once, and only while the folder still is what the task was loaded from."""
-    if content_hashes(Path(folder)) != (public, hidden):
-        raise IntegrityError(
-            f"{folder}: the task changed after it was loaded", remedy="start again with the task as it is now"
-        )
+    check_unchanged(Path(folder), public, hidden)
     return read_material(Path(folder), dict(settings))
 
 
-class _Decided(Exception):
-    """A finding that ends the judging."""
-
-    def __init__(self, finding: Finding) -> None:
-        super().__init__(finding.text)
-        self.finding = finding
-
-
-class _Trial:
+class _Trial(Trial):
     """One pass over the cases of one submission."""
 
     def __init__(self, task: Task, jails: Opener, seed: int, clock: Callable[[], float]) -> None:
-        self._task, self._jails, self._seed, self._clock = task, jails, seed, clock
-        # What the author wrote is not what an audit watches.
-        self._aside: Opener = getattr(jails, "aside", jails)
+        super().__init__(task, jails, clock)
+        self._seed = seed
         self._material, self._language = _material(task), _language(task)
-        self._graded = task.settings.get("core") == "graded"
         found = limits(task)
         answer = min(found.output_kb, int(task.settings["budgets"]["answer_kb"]))
         # Not the seed itself, from which inputs are drawn: the program sees its environment.
@@ -177,43 +152,32 @@ class _Trial:
         self._author = Policy(AUTHOR_LIMITS, env)
         self._gold = Policy(replace(self._policy.limits, wall_s=PATIENCE * found.wall_s), env)
         self._tool = ""
-        self.outcomes: list[Outcome] = []
-        self.seconds: dict[Layer, float] = {}
-        self.cost: dict[str, float] = {}
 
     def conduct(self, source: bytes) -> Finding | None:
         """Ask until the cases end or a finding decides."""
         try:
-            with self._timed("quick"):
-                self._tool = _tools.get((self._task.image, self._language), self._find_tool)
-                self._prove((*self._material.public, *self._material.hidden), (self._task.task_hash, "files"))
-                program = build(self._jails, self._language, self._tool, source)
+            with self.watch.on("quick"):
+                self._tool = _tools.get((self.task.image, self._language), self._find_tool)
+                self._prove((*self._material.public, *self._material.hidden), (self.task.task_hash, "files"))
+                program = build(self.jails, self._language, self._tool, source)
                 going_on = self._ask_all(program, self._material.public)
             if going_on:
-                with self._timed("hidden"):
+                with self.watch.on("hidden"):
                     self._ask_all(program, self._hidden())
-        except (_Decided, Unbuilt) as decided:
+        except (Decided, Unbuilt) as decided:
             return decided.finding
         return None
 
-    @contextmanager
-    def _timed(self, layer: Layer) -> Iterator[None]:
-        started = self._clock()
-        try:
-            yield
-        finally:
-            self.seconds[layer] = self._clock() - started
-
     def _find_tool(self) -> str:
-        return find_tool(self._aside, self._language)
+        return find_tool(self.aside, self._language)
 
     def _ask_all(self, program: Mapping[str, bytes], cases: Sequence[Case]) -> bool:
         asked = [self._ask(program, case) for case in cases]
         return all(outcome.correct for outcome in asked)
 
     def _ask(self, program: Mapping[str, bytes], case: Case) -> Outcome:
-        result = self._jails.run(self._language.run, self._policy, files=program, stdin=case.input)
-        self._count(result)
+        result = self.jails.run(self._language.run, self._policy, files=program, stdin=case.input)
+        self.count(result)
         outcome = self._judged(case, result)
         self.outcomes.append(outcome)
         return outcome
@@ -223,11 +187,8 @@ class _Trial:
         if result.status is JailStatus.denied and self._language.compiled and result.signal is None:
             # The host executes what its compiler makes, unless the source told the linker otherwise.
             return Outcome(case.layer, case.index, "not_executable", result.detail)
-        finding = jail_finding(result, case.layer)
-        if finding is not None:
-            if not self._graded or case.layer == "quick" or finding.status not in _OVER_LIMITS:
-                raise _Decided(finding)
-            return Outcome(case.layer, case.index, finding.outcome, finding.text)
+        if ended := self.ended(result, case.layer, case.index):
+            return ended
         if result.status is not JailStatus.ok:
             code = result.exit_code if result.signal is None else -result.signal
             return Outcome(case.layer, case.index, "program_failed", f"{code}: {said}")
@@ -235,16 +196,10 @@ class _Trial:
         shown = result.stdout[:2000].decode(errors="replace")
         return Outcome(case.layer, case.index, "correct" if right else "wrong_answer", shown)
 
-    def _count(self, result: JailResult) -> None:
-        """Times add up over the cases; of memory the most counts."""
-        for name, used in jail_cost(result).items():
-            before = self.cost.get(name, 0.0)
-            self.cost[name] = max(before, used) if name == "peak_mib" else before + used
-
     def _equals(self, case: Case, answer: bytes) -> bool:
-        checker = CHECKERS.get(self._task.settings.get("checker", "exact"))
+        checker = CHECKERS.get(self.task.settings.get("checker", "exact"))
         if checker is not None:
-            return checker(case.expected, answer, tolerance(self._task.settings))
+            return checker(case.expected, answer, tolerance(self.task.settings))
         return self._checker_accepts(case, answer)
 
     def _checker_accepts(self, case: Case, answer: bytes) -> bool:
@@ -255,16 +210,16 @@ class _Trial:
             "answer": answer,
             "expected": case.expected,
         }
-        result = self._aside.run((*PYTHON, "/job/checker.py"), self._author, files=files)
+        result = self.aside.run((*PYTHON, "/job/checker.py"), self._author, files=files)
         if result.status is JailStatus.infra:
-            raise _Decided(Finding("infra", case.layer, "infra", result.detail))
+            raise Decided(Finding("infra", case.layer, "infra", result.detail))
         return result.status is JailStatus.ok and result.stdout.strip() == ACCEPT
 
     def _hidden(self) -> tuple[Case, ...]:
         """Every hidden case; what is drawn is drawn once for all that are judged with this seed."""
         if not self._material.generator:
             return self._material.hidden
-        key = (self._task.task_hash, self._task.folder, self._seed)
+        key = (self.task.task_hash, self.task.folder, self._seed)
         return self._material.hidden + _drawn.get(key, self._draw)
 
     def _prove(self, cases: Sequence[Case], key: tuple[object, ...]) -> None:
@@ -274,31 +229,31 @@ class _Trial:
             for case in cases:
                 if not self._equals(case, case.expected):
                     text = f"case {case.index}: the checker refuses the expected output"
-                    raise _Decided(Finding("task_broken", case.layer, "checker", text))
+                    raise Decided(Finding("task_broken", case.layer, "checker", text))
             return True
 
         _proven.get(key, proven)
 
     def _draw(self) -> tuple[Case, ...]:
-        golds = _golds.get((self._task.task_hash, self._task.folder), self._build_gold)
+        golds = _golds.get((self.task.task_hash, self.task.folder), self._build_gold)
         first = len(self._material.hidden)
         cases = tuple(
-            self._drawn_case(golds, first, number) for number in range(self._task.settings["generated"])
+            self._drawn_case(golds, first, number) for number in range(self.task.settings["generated"])
         )
-        self._prove(cases, (self._task.task_hash, self._seed))
+        self._prove(cases, (self.task.task_hash, self._seed))
         if not any(case.expected.strip() for case in cases):
             text = "the gold program prints nothing for any generated input"
-            raise _Decided(Finding("task_broken", "hidden", "gold", text))
+            raise Decided(Finding("task_broken", "hidden", "gold", text))
         return cases
 
     def _build_gold(self) -> dict[str, bytes]:
         try:
-            return build(self._aside, self._language, self._tool, self._material.gold)
+            return build(self.aside, self._language, self._tool, self._material.gold)
         except Unbuilt as unbuilt:
-            raise _Decided(_blamed(unbuilt.finding)) from None
+            raise Decided(blamed(replace(unbuilt.finding, layer="hidden"))) from None
 
     def _drawn_case(self, gold: Mapping[str, bytes], first: int, number: int) -> Case:
-        seed = str(derive_seed("stdio input", self._seed, self._task.task_hash, number))
+        seed = str(derive_seed("stdio input", self._seed, self.task.task_hash, number))
         command = (*PYTHON, "/job/generator.py", seed, str(number))
         program = {"generator.py": self._material.generator}
         drawn = self._trusted("generator", command, self._author, program)
@@ -314,17 +269,8 @@ class _Trial:
         stdin: bytes = b"",
     ) -> bytes:
         """What a program of the author's prints; one that fails breaks the task, whoever is being judged."""
-        result = self._aside.run(command, policy, files=files, stdin=stdin)
+        result = self.aside.run(command, policy, files=files, stdin=stdin)
         if result.status is not JailStatus.ok:
             text = f"{what}: {result.detail or result.status} {result.stderr[-400:].decode(errors='replace')}"
-            raise _Decided(_blamed(Finding("task_broken", "hidden", what, text), result))
+            raise Decided(blamed(Finding("task_broken", "hidden", what, text), result))
         return result.stdout
-
-
-_OVER_LIMITS = ("candidate_timeout", "candidate_resource")
-
-
-def _blamed(finding: Finding, result: JailResult | None = None) -> Finding:
-    """A failure of the author's program, unless the host failed."""
-    broken = finding.status != "infra" and (result is None or result.status is not JailStatus.infra)
-    return replace(finding, status="task_broken" if broken else "infra", layer="hidden")
