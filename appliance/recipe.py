@@ -15,6 +15,11 @@ from appliance.errors import ConfigError
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
     gguf: str = setting(help="`starter`, or the path of a GGUF file (relative to the recipe)")
+    policy: str = setting(
+        "",
+        form=r"([A-Za-z0-9][A-Za-z0-9._-]*(@[0-9]+)?)?",
+        help="RUN or RUN@UPDATE: evaluate what that run trained; only with grpo.updates = 0",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +44,7 @@ class EvaluationSettings:
     attempts: int = setting(8, low=1, high=1024, help="attempts per eval task")
     temperature: float = setting(1.0, low=0.0, high=4.0, help="0 is greedy")
     every: int = setting(0, low=0, help="updates between evaluations; 0: only first and last")
+    split: str = setting("eval", choices=("eval", "train", "canary", "all"), help="which tasks are evaluated")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +141,11 @@ def _anchored(recipe: Recipe, folder: Path) -> Recipe:
     """Make the paths in a recipe independent of where the program was started."""
     gguf = recipe.model.gguf
     if gguf != "starter":
-        recipe = replace(recipe, model=ModelSettings(gguf=str((folder / Path(gguf).expanduser()).resolve())))
+        recipe = replace(
+            recipe, model=replace(recipe.model, gguf=str((folder / Path(gguf).expanduser()).resolve()))
+        )
     packs = tuple(str((folder / pack).resolve()) if _is_path(pack) else pack for pack in recipe.tasks.packs)
-    return replace(recipe, tasks=TaskSettings(packs=packs))
+    return replace(recipe, tasks=replace(recipe.tasks, packs=packs))
 
 
 def _is_path(pack: str) -> bool:

@@ -97,3 +97,23 @@ def kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
 
 def _mean(values: Sequence[float]) -> float:
     return math.fsum(values) / len(values)
+
+
+def pass_at(n: int, c: int, k: int) -> float | None:
+    """pass@k: the odds that at least one of k attempts passes, from c passes in n; None when n < k.
+
+    1 - C(n - c, k) / C(n, k), the unbiased estimator of arXiv 2107.03374.
+    """
+    return None if n < k else 1 - math.comb(n - c, k) / math.comb(n, k)
+
+
+def pass_all(n: int, c: int, k: int) -> float | None:
+    """pass^k: the odds that all of k attempts pass, from c passes in n; None when n < k. C(c, k) / C(n, k)."""
+    return None if n < k else math.comb(c, k) / math.comb(n, k)
+
+
+def sign_test(better: int, worse: int) -> float:
+    """The two-sided exact p of as uneven a split of better and worse pairs, ties left out; 1.0 without a pair."""
+    trials = better + worse
+    tail: float = sum(math.comb(trials, i) for i in range(min(better, worse) + 1)) / 2**trials
+    return min(1.0, 2 * tail)

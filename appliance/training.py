@@ -59,6 +59,19 @@ class Crew(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Trained:
+    """What an earlier run trained: the file of its adapter, and the policy version that makes."""
+
+    adapter: Path
+    version: str
+
+
+def policy_version(base_version: str, run_id: str, step: int) -> str:
+    """The policy after `step` (1 or more) updates of a run."""
+    return f"{base_version}+{run_id}.u{step:04d}"
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """What a run is to do, resolved."""
 
@@ -68,24 +81,42 @@ class Plan:
     base_version: str
     train_tasks: tuple[Task, ...]
     eval_tasks: tuple[Task, ...]
+    policy: Trained | None = None
+    """What is evaluated instead of the base; None where a run trains."""
 
     def version(self, step: int) -> str:
         """The policy version after `step` updates."""
-        return self.base_version if step == 0 else f"{self.base_version}+{self.run_id}.u{step:04d}"
+        if step == 0:
+            return self.policy.version if self.policy else self.base_version
+        return policy_version(self.base_version, self.run_id, step)
 
 
 def check_plan(plan: Plan) -> None:
     """Refuse a plan that cannot be carried out, before anything is started."""
     wanted, found = plan.recipe.grpo.tasks_per_update, len(plan.train_tasks)
-    if wanted > found:
+    _check_harness(plan)
+    if plan.recipe.grpo.updates and wanted > found:
         raise ConfigError(
             f"grpo.tasks_per_update is {wanted} but the packs hold {found} train tasks",
             remedy="lower it or add a pack to tasks.packs",
         )
     if not plan.eval_tasks:
         raise ConfigError(
-            "the packs hold no eval tasks", remedy="add a pack with an eval split to tasks.packs"
+            f"the packs hold no task of the split {plan.recipe.evaluation.split!r}",
+            remedy="add a pack with such tasks to tasks.packs, or change evaluation.split",
         )
+
+
+def _check_harness(plan: Plan) -> None:
+    """An attempt that cannot be handed in would fail for a reason that is not the policy's."""
+    name = plan.recipe.sampling.harness
+    served = agent.harness_named(name).KINDS
+    for task in (*(plan.train_tasks if plan.recipe.grpo.updates else ()), *plan.eval_tasks):
+        if task.kind not in served:
+            raise ConfigError(
+                f"the harness {name!r} makes no attempts at tasks of the kind {task.kind!r}, such as {task.key}",
+                remedy=f"use packs whose tasks are of the kind {', '.join(served)}",
+            )
 
 
 def train(plan: Plan, crew: Crew, journal: Journal, clock: Callable[[], float], first: int = 1) -> int:
@@ -131,7 +162,12 @@ def _evaluate_once(plan: Plan, crew: Crew, journal: Journal, step: int) -> None:
 def _tally(task: Task, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """n attempts that have a reward, c of them passed; a masked attempt counts in neither."""
     known = [row for row in rows if row["reward"] is not None]
-    return {"n": len(known), "c": sum(row["status"] == "pass" for row in known), "tier": task.tier}
+    return {
+        "n": len(known),
+        "c": sum(row["status"] == "pass" for row in known),
+        "tier": task.tier,
+        "task_hash": task.task_hash,
+    }
 
 
 # one update

@@ -29,7 +29,7 @@ from appliance.store import Store
 def test_a_signal_asks_for_a_clean_stop_and_a_second_interrupts(number: signal.Signals) -> None:
     before = signal.signal(number, signal.SIG_DFL)  # the tests themselves may run under nohup
     try:
-        with train._interruptible() as stop:
+        with train.interruptible() as stop:
             os.kill(os.getpid(), number)
             assert stop()
             with pytest.raises(KeyboardInterrupt):
@@ -41,7 +41,7 @@ def test_a_signal_asks_for_a_clean_stop_and_a_second_interrupts(number: signal.S
 def test_what_the_caller_ignores_stays_ignored() -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        with train._interruptible() as stop:
+        with train.interruptible() as stop:
             os.kill(os.getpid(), signal.SIGHUP)
             assert not stop()
     finally:

@@ -29,7 +29,7 @@ def test_a_plan_needs_enough_train_tasks_and_some_eval_tasks() -> None:
     check_plan(plan(wanted, 1))
     with pytest.raises(ConfigError, match=f"hold {wanted - 1} train tasks"):
         check_plan(plan(wanted - 1, 1))
-    with pytest.raises(ConfigError, match="no eval tasks"):
+    with pytest.raises(ConfigError, match="no task of the split 'eval'"):
         check_plan(plan(wanted, 0))
 
 

@@ -17,6 +17,7 @@ VERBS: dict[str, str] = {
     "bench": "Measure this machine.",
     "daemon": "Carry out runs one after the other, and take orders.",
     "doctor": "Check that this machine can do the main job.",
+    "eval": "Measure how often a model passes the tasks of a pack; compare.",
     "events": "Print what happened, and follow it.",
     "image": "Make, import, list and check the images that jails start from.",
     "install-units": "Install the service's systemd units.",

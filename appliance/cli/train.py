@@ -35,7 +35,7 @@ class StopRequest:
 
 
 @contextmanager
-def _interruptible() -> Iterator[StopRequest]:
+def interruptible() -> Iterator[StopRequest]:
     request = StopRequest()
     # What the caller ignores stays ignored: under nohup a hang-up must not stop a run.
     heard = [number for number in STOPPING if signal.getsignal(number) != signal.SIG_IGN]
@@ -82,7 +82,7 @@ def command(recipe: Path | None, seed: int | None, resume: str | None, as_json: 
     else:
         assert recipe is not None
         wish = Wish(*load_recipe(recipe, seed=seed), source=str(recipe))
-    with _interruptible() as stop, progress() as listen:
+    with interruptible() as stop, progress() as listen:
         outcome = embedded.run(wish, paths, (listen,), stop)
     report = write_report(paths.store, outcome.run_id, outcome.folder)
     if as_json:

@@ -10,7 +10,7 @@ from typing import Any
 
 from appliance.daemon.handlers import JUDGE_TRIES
 from appliance.daemon.policy import EnginePolicy
-from appliance.errors import BY_KIND, ApplianceError, EngineError, StoreError
+from appliance.errors import BY_KIND, ApplianceError, EngineError, LearnerError, StoreError
 from appliance.learn.client import Learner
 from appliance.orders import Order
 from appliance.queue.client import Queue
@@ -34,7 +34,8 @@ class EmbeddedCrew:
     store: Store
     queue: Queue
     policy: EnginePolicy
-    learner: Learner
+    trainer: Learner | None
+    """None in a run that only evaluates."""
     incarnation: str
     stop: Callable[[], bool]
     tell: Callable[[dict[str, Any]], None]
@@ -44,6 +45,12 @@ class EmbeddedCrew:
     """Why no job is started at the moment; empty when they are."""
     step: int = 0
     """The update or evaluation being rolled, for progress."""
+
+    @property
+    def learner(self) -> Learner:
+        if self.trainer is None:
+            raise LearnerError("a run without updates has no learner", remedy="raise grpo.updates")
+        return self.trainer
 
     def check_stop(self) -> None:
         """Raises Stopped when the operator asked for it."""

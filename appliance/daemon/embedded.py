@@ -16,6 +16,7 @@ from appliance.daemon.book import Book, Wish, load_wish, save_wish
 from appliance.daemon.gear import Gear
 from appliance.daemon.manager import Beats
 from appliance.daemon.means import check_means
+from appliance.daemon.trained import find_policy
 from appliance.daemon.vigil import Vigil
 from appliance.errors import ApplianceError, ConfigError, IntegrityError, LearnerError, StoreError
 from appliance.journal import Listener
@@ -24,7 +25,7 @@ from appliance.paths import Paths, jailer_socket
 from appliance.recipe import Recipe
 from appliance.store import Store
 from appliance.tasks import load_pack, shipped_packs
-from appliance.training import Plan, Stopped, check_plan, train
+from appliance.training import Plan, Stopped, Trained, check_plan, train
 from appliance.yard import Yard
 
 
@@ -140,7 +141,8 @@ def load_tasks(recipe: Recipe) -> tuple[Task, ...]:
 
 def _open_run(wish: Wish, book: Book, tasks: tuple[Task, ...], base_version: str, supervisor: str) -> Plan:
     hashes = {task.key: task.task_hash for task in tasks}
-    check_plan(make_plan("", wish.recipe, Path(), base_version, tasks))
+    policy = find_policy(book, wish.recipe, base_version)
+    check_plan(make_plan("", wish.recipe, Path(), base_version, tasks, policy))
     run_id = wish.resume or book.record(wish, "running")
     folder = book.folder(run_id)
     _bind(folder, base_version, hashes)
@@ -148,13 +150,21 @@ def _open_run(wish: Wish, book: Book, tasks: tuple[Task, ...], base_version: str
     if (row["state"], row["supervisor"]) != ("running", supervisor):  # the daemon began it before preparing
         book.begin(run_id, supervisor)
     book.store.set_run(run_id, base=base_version)
-    return make_plan(run_id, wish.recipe, folder, base_version, tasks)
+    return make_plan(run_id, wish.recipe, folder, base_version, tasks, policy)
 
 
-def make_plan(run_id: str, recipe: Recipe, folder: Path, base_version: str, tasks: tuple[Task, ...]) -> Plan:
+def make_plan(
+    run_id: str,
+    recipe: Recipe,
+    folder: Path,
+    base_version: str,
+    tasks: tuple[Task, ...],
+    policy: Trained | None = None,
+) -> Plan:
     train_tasks = tuple(task for task in tasks if task.split == "train")
-    eval_tasks = tuple(task for task in tasks if task.split == "eval")
-    return Plan(run_id, recipe, folder, base_version, train_tasks, eval_tasks)
+    split = recipe.evaluation.split
+    eval_tasks = tuple(task for task in tasks if split in ("all", task.split))
+    return Plan(run_id, recipe, folder, base_version, train_tasks, eval_tasks, policy)
 
 
 def _bind(folder: Path, base_version: str, hashes: dict[str, str]) -> None:
@@ -205,6 +215,8 @@ def _work(plan: Plan, gear: Gear, reins: Reins) -> None:
         vigil.keep(stack, crew)
         stack.callback(setattr, reins.beats, "beaten", None)
         reins.beats.beaten = crew.beaten
+        if plan.policy:
+            crew.policy.publish(plan.policy.adapter, plan.policy.version)
         restored = checkpoints.newest(plan.folder)
         first = 1
         # The first update is on record a moment before its checkpoint is.

@@ -40,7 +40,9 @@ def start_crew(stack: ExitStack, plan: Plan, gear: Gear, stop: Callable[[], bool
     """Start engine, learner, queue and workers for a run. Raises what the first failing part raises."""
     journal, base = gear.journal, gear.base
     engine = stack.enter_context(Engine(_engine_settings(plan, base), plan.folder / "engine.log"))
-    learner = stack.enter_context(Learner(_learner_settings(plan, base), plan.folder / "learner.log"))
+    learner = None
+    if plan.recipe.grpo.updates:
+        learner = stack.enter_context(Learner(_learner_settings(plan, base), plan.folder / "learner.log"))
     policy = EnginePolicy(engine, plan.base_version, lambda: journal.event("engine.restarted"))
     queue = stack.enter_context(Queue(gear.paths.queue))
     queue.cancel_group(plan.run_id)

@@ -41,12 +41,11 @@ class Vigil:
     def _holders(self) -> list[Holder]:
         if self._crew is None:
             return []
-        engine, learner = self._crew.policy.engine, self._crew.learner
-        return [
-            Holder("engine", engine.pid, engine.stacks, lambda: engine.owes),
-            Holder("learner", learner.pid, learner.stacks, lambda: learner.owes),
-            *self._jailer.holders(),
-        ]
+        engine, learner = self._crew.policy.engine, self._crew.trainer
+        found = [Holder("engine", engine.pid, engine.stacks, lambda: engine.owes)]
+        if learner is not None:
+            found.append(Holder("learner", learner.pid, learner.stacks, lambda: learner.owes))
+        return [*found, *self._jailer.holders()]
 
 
 class _Jailer:

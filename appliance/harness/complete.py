@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from appliance.nouns import Task
 
 FILE = "solution.py"
+KINDS: tuple[str, ...] = ("function",)
+"""Kinds of task that what it writes can be handed in for."""
 
 STOP: tuple[str, ...] = tuple(
     f"\n{first}" for first in string.ascii_letters + string.digits + string.punctuation
