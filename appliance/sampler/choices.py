@@ -1,0 +1,57 @@
+"""What goes into a draw and what comes out of it, and the draw that needs no evidence. No library is loaded here."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from appliance.nouns import Task
+from appliance.orders import derive_seed
+
+Share = Literal["uniform", "canary", "mastered", "dormant", "staleness", "utility", "shuffled"]
+"""By which part of the draw a task was chosen."""
+
+Utility = Literal["odds", "learnable"]
+"""What a group at a task is worth: the odds that its outcomes differ, or p(1 - p)."""
+
+UTILITIES: tuple[Utility, ...] = ("odds", "learnable")
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """What one group came to: `passes` of the `attempts` that have a reward, at update `step`.
+
+    `cost` is the mean cost of one attempt, in any unit that is the same for all tasks; 0 is unknown.
+    """
+
+    task_key: str
+    step: int
+    passes: int
+    attempts: int
+    cost: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A task that a draw chose."""
+
+    task_key: str
+    share: Share
+    probability: float
+    """That one slot of the batch goes to this task, caps and the other slots aside."""
+    mean: float | None
+    """Posterior mean of the pass rate at that moment; None where no evidence is kept."""
+    tier: str
+    """Where the task stood, a word of `tiers.TIERS`; the authored label where no evidence is kept."""
+
+
+def draw_shuffled(tasks: Sequence[Task], seed: int, step: int, count: int) -> list[Choice]:
+    """The choices of update `step` (from 1): windows over a fresh shuffle per epoch, so none starves."""
+    windows = len(tasks) // count
+    epoch, window = divmod(step - 1, windows)
+    shuffled = list(tasks)
+    random.Random(derive_seed(seed, "tasks", epoch)).shuffle(shuffled)
+    drawn = shuffled[window * count : (window + 1) * count]
+    return [Choice(task.key, "shuffled", 1 / len(tasks), None, task.tier) for task in drawn]
