@@ -1,1 +1,2 @@
-SELECT meter, value FROM (SELECT meter, value, row_number() OVER (PARTITION BY meter ORDER BY sent DESC, id DESC) AS place FROM readings) WHERE place = 1;
+SELECT meter, value FROM readings AS r
+WHERE NOT EXISTS (SELECT * FROM readings AS o WHERE o.meter = r.meter AND (o.sent > r.sent OR o.sent = r.sent AND o.id > r.id));

@@ -1,5 +1,5 @@
 SELECT member, max(days) AS days FROM (
-  SELECT member, count(*) AS days FROM (
-    SELECT member, julianday(day) - row_number() OVER (PARTITION BY member ORDER BY day) AS run FROM (SELECT DISTINCT member, day FROM visits)
+  SELECT member, count(DISTINCT day) AS days FROM (
+    SELECT member, day, julianday(day) - dense_rank() OVER (PARTITION BY member ORDER BY day) AS run FROM visits
   ) GROUP BY member, run
 ) GROUP BY member;

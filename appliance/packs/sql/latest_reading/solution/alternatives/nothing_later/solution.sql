@@ -1,2 +1,0 @@
-SELECT meter, value FROM readings AS r
-WHERE NOT EXISTS (SELECT 1 FROM readings AS o WHERE o.meter = r.meter AND (o.sent > r.sent OR o.sent = r.sent AND o.id > r.id));
