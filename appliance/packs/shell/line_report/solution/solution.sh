@@ -1,0 +1,11 @@
+#!/bin/sh
+LC_ALL=C
+export LC_ALL
+total=0
+for file in ./*.csv; do
+    [ -f "$file" ] || continue
+    lines=$(wc -l < "$file")
+    echo "$lines ${file#./}"
+    total=$((total + lines))
+done > report
+echo "total $total" >> report
