@@ -3,7 +3,7 @@
 import random
 
 SCHEMA = """
-CREATE TABLE loans (id INTEGER PRIMARY KEY, book TEXT NOT NULL, due TEXT NOT NULL, returned TEXT);
+CREATE TABLE loans (id INTEGER NOT NULL UNIQUE, book TEXT NOT NULL, due TEXT NOT NULL, returned TEXT);
 """
 
 

@@ -3,7 +3,7 @@
 import random
 
 SCHEMA = """
-CREATE TABLE entries (id INTEGER PRIMARY KEY, account TEXT NOT NULL, day TEXT NOT NULL, cents INTEGER NOT NULL);
+CREATE TABLE entries (id INTEGER NOT NULL UNIQUE, account TEXT NOT NULL, day TEXT NOT NULL, cents INTEGER NOT NULL);
 """
 
 

@@ -3,7 +3,7 @@
 import random
 
 SCHEMA = """
-CREATE TABLE trees (id INTEGER PRIMARY KEY, species TEXT NOT NULL, height INTEGER);
+CREATE TABLE trees (id INTEGER NOT NULL UNIQUE, species TEXT NOT NULL, height INTEGER);
 """
 
 
