@@ -21,10 +21,12 @@ def arguments(*words):
 
 
 regions = ["north", "north west", "north ", "n.rth", "North", "", "[ab]", "east"]
-region = chance.choice(regions)
+region = regions[(1, 3, 6, 2, 5, 0)[number % 6]]
 least = chance.choice([0, 10, 100, -5, 9])
 rows = [f"{place},{chance.choice([region, region, *regions])},{chance.choice([least, least - 1, least + 1, 9, 10, 100, -6, 1000, 99])}" for place in chance.sample(range(1000), 25)]
 rows.append(f"2000,{region},{least}")
 write("sales.csv", "".join(f"{row}\n" for row in ["id,region,amount", *rows]))
+if number % 2:
+    write("big.csv", "id,region,amount\n7,old,7\n")
 write("old.csv", "id,region,amount\n1,north,500\n")
 arguments(region, str(least))

@@ -20,7 +20,7 @@ def arguments(*words):
         file.write(b"".join(word.encode() + b"\0" for word in words))
 
 
-NAMES = ["a", "b c", "-n", "it's", "x.y", "*", "Z", "10", "9", "dash-", "$HOME", "é"]
+NAMES = ["a", "b c", "-n", "it's", "x.y", "*", "Z", "10", "9", "dash-", "$HOME", "é", "back\\slash"]
 least = chance.choice([0, 9, 100])
 for place, name in enumerate(chance.sample(NAMES, 9)):
     folder = chance.choice([".", "./sub", "./sub/-d e", "./Z"])

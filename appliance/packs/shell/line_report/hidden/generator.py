@@ -15,7 +15,7 @@ def write(path, body, mode=0o644):
     os.chmod(path, mode)
 
 
-NAMES = ["a", "b c", "-n", "it's", "x.y", "*", "Z", "10", "9", "dash-", "$HOME", "é"]
+NAMES = ["a", "b c", "-n", "it's", "x.y", "*", "Z", "10", "9", "dash-", "$HOME", "é", "back\\slash"]
 for name in chance.sample(NAMES, chance.randrange(3, 9)):
     lines = chance.randrange(14)
     write(f"./{name}.csv", "x,y\n" * lines + chance.choice(["", "no newline"]))

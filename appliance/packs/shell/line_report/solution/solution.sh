@@ -1,6 +1,4 @@
 #!/bin/sh
-LC_ALL=C
-export LC_ALL
 total=0
 for file in ./*.csv; do
     [ -f "$file" ] || continue

@@ -15,7 +15,7 @@ def write(path, body, mode=0o644):
     os.chmod(path, mode)
 
 
-NAMES = ["a", "b c", "-n", "it's", "x.y", "*", "Z", "10", "9", "dash-", "$HOME", "é"]
+NAMES = ["a", "b c", "-n", "it's", "x.y", "*", "Z", "10", "9", "dash-", "$HOME", "é", "back\\slash"]
 BODIES = ["", "same\n", "same", "Same\n", " same\n", "other\n", "x" * 3000]
 for place, name in enumerate(chance.sample(NAMES, 10)):
     write(f"./{chance.choice(['', '', '.'])}{name}{chance.choice(['', '.txt'])}", chance.choice(BODIES))

@@ -22,4 +22,6 @@ for place in range(chance.randrange(3, 20)):
     lines.append(f"{user}{place}:x:{chance.choice([0, 99, 998, 999, 1000, 1001, 20000])}:{chance.choice([1, 5000])}:{chance.choice(['Ann Lind', '', '#1'])}:/home/{user}:{chance.choice(['/bin/sh', '/usr/bin/my shell', ''])}")
 chance.shuffle(lines)
 write("accounts", "".join(f"{line}\n" for line in lines) if number else "only:x:5:5:Only:/:/bin/sh\n")
+if number % 2:
+    write("shells", "old /bin/old\n")
 write("other", "more:x:5000:1:More:/:/bin/sh\n")

@@ -15,7 +15,7 @@ def write(path, body, mode=0o644):
     os.chmod(path, mode)
 
 
-NAMES = ["a", "b c", "-n", "it's", "x.y", "*", "Z", "10", "9", "dash-", "$HOME", "é"]
+NAMES = ["a", "b c", "-n", "it's", "x.y", "*", "Z", "10", "9", "dash-", "$HOME", "é", "back\\slash"]
 os.makedirs("./sure/deep/er")
 for place in range(9):
     path = "."
@@ -28,6 +28,7 @@ for place in range(9):
         write(f"{path}/{chance.choice(['.keep', 'x.keep', '.keep2'])}", "")
 write("./zero", "")
 write("./kept/in/.keep", "")
+os.makedirs("./named/.keep")
 write("./blank", "\n")
 os.makedirs("./linked/in")
 os.symlink("../../zero", "./linked/in/to")

@@ -15,7 +15,7 @@ def write(path, body, mode=0o644):
     os.chmod(path, mode)
 
 
-NAMES = ["a", "b c", "-n", "it's", "x.y", "*", "Z", "10", "9", "dash-", "$HOME", "é"]
+NAMES = ["a", "b c", "-n", "it's", "x.y", "*", "Z", "10", "9", "dash-", "$HOME", "é", "back\\slash"]
 for name in chance.sample(NAMES, 9):
     write(f"./{name}.htm", f"{name} {chance.randrange(99)}\n" * chance.randrange(3))
     if chance.random() < 0.4:

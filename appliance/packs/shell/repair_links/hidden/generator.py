@@ -15,7 +15,7 @@ def write(path, body, mode=0o644):
     os.chmod(path, mode)
 
 
-NAMES = ["a", "b c", "-n", "it's", "x.y", "*", "Z", "10", "9", "dash-", "$HOME", "é"]
+NAMES = ["a", "b c", "-n", "it's", "x.y", "*", "Z", "10", "9", "dash-", "$HOME", "é", "back\\slash"]
 for name in chance.sample(NAMES, 7):
     for folder in chance.sample(["./one", "./two words", "./one/-x"], chance.choice([1, 1, 2])):
         write(f"{folder}/{name}", f"{name}\n")
@@ -25,6 +25,8 @@ for place in range(9):
     target = chance.choice(["gone/", "", "../lost/", "/no/such/"]) + chance.choice(NAMES)
     os.symlink(target, f"{holder}/link {place}")
 write("./two words/sure one", "sure\n")
+write("./two words/-dash", "sure\n")
+os.symlink("gone/-dash", "./two words/fix")
 os.symlink("../gone/sure one", "./links/deep/-sure")
 os.symlink("two words/sure one", "./good")
 os.symlink("sure folder", "./to folder")

@@ -22,3 +22,5 @@ for place, status in enumerate(statuses):
         rows.append(f"10.0.0.{chance.randrange(3)} {chance.choice(['GET', 'POST'])} /{chance.choice(['200', 'a', 'b'])} {status} {chance.choice([200, 404, 0])}")
 chance.shuffle(rows)
 write("access.log", "".join(f"{row}\n" for row in rows) if number != 3 else "")
+if number % 2:
+    write("counts", "1 777\n")

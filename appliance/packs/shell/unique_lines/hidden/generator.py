@@ -15,7 +15,7 @@ def write(path, body, mode=0o644):
     os.chmod(path, mode)
 
 
-NAMES = ["a", "b c", "-n", "it's", "x.y", "*", "Z", "10", "9", "dash-", "$HOME", "é"]
+NAMES = ["a", "b c", "-n", "it's", "x.y", "*", "Z", "10", "9", "dash-", "$HOME", "é", "back\\slash"]
 LINES = ["x", "X", "x ", " x", "", "y", "y z", "10", "9", "-n", "\\n", "%s"]
 for name in chance.sample(NAMES, 6):
     folder = chance.choice([".", "./sub folder", "./-d/deep"])
