@@ -21,7 +21,7 @@ def arguments(*words):
 
 
 names = ["home", "home-old", "mail", "a", "home-old-x", "ho"]
-dates = [f"{year}-{month:02}-{day:02}" for year in (2019, 2023, 2024) for month in (1, 10, 12) for day in (1, 9, 30)]
+dates = [f"{year}-{month:02}-{day:02}" for year in (2019, 2023, 2024) for month in (1, 9, 12) for day in (1, 9, 30)]
 for name in chance.sample(names, 4):
     for date in chance.sample(dates, chance.randrange(1, 7)):
         write(f"{name}-{date}.tar", f"{name} {date}\n")
@@ -32,5 +32,6 @@ for date in dates[:5]:
     write(f"sure{date}.tar", "no dash\n")
     write(f"sure-{date}-1.tar", "more\n")
     write(f"x1-{date}.tar", "a digit\n")
+    write(f"sure-{date}xtar", "no dot\n")
 write("sub/sure-2000-01-01.tar", "in a folder\n")
 arguments(str(chance.choice([1, 2, 3])))

@@ -27,6 +27,8 @@ for place in range(9):
 write("./two words/sure one", "sure\n")
 write("./two words/-dash", "sure\n")
 os.symlink("gone/-dash", "./two words/fix")
+write("./one/odd\\name", "sure\n")
+os.symlink("gone/odd\\name", "./odd\\link")
 os.symlink("../gone/sure one", "./links/deep/-sure")
 os.symlink("two words/sure one", "./good")
 os.symlink("sure folder", "./to folder")
