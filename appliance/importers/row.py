@@ -124,10 +124,11 @@ def slug(text: str) -> str:
     return re.sub(r"[^a-z0-9_]+", "-", text.lower()).strip("-_")[:120]
 
 
-def name_of(row: Row, id: str, field: str) -> str:
+def name_of(row: Row, field: str, prefix: str = "") -> str:
     """The id of a row as the name of its task; TaskError when nothing is left of it."""
-    name = slug(id)
-    if not name or "\0" in id:
+    id = str(row.data[field])
+    name = slug(prefix + id)
+    if not slug(id) or not id.isprintable():
         raise row.fault(field, f"{id!r} cannot name a task", "use letters and digits")
     return name
 

@@ -8,12 +8,14 @@ import io
 import json
 import stat
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from appliance.errors import NotFoundError, TaskError, UsageError
-from appliance.importers.row import Row
+from appliance.importers.adapt import Unfit
+from appliance.importers.row import Imported, Options, Row
+from appliance.pool.folder import Folder
 
 MAX_BYTES = 1 << 30
 """Of a source, unpacked."""
@@ -34,6 +36,18 @@ def read(source: Path) -> Iterator[Row]:
         if type(data) is not dict:
             raise TaskError(f"{source.name}: row {number} is not an object", remedy="write one object a row")
         yield Row(source.name, number, sha256, data)
+
+
+def tasks(
+    source: Path, options: Options, id_field: str, make: Callable[[Row, Options], Folder]
+) -> Iterator[Imported]:
+    """What `make` makes of each row, known by its field `id_field`; what it finds unfit is blocked."""
+    for row in read(source):
+        id = str(row.data[id_field]) if type(row.data.get(id_field)) is int else row.text(id_field)
+        try:
+            yield Imported(row.number, id, make(row, options))
+        except Unfit as reason:
+            yield Imported(row.number, id, blocked=str(reason))
 
 
 def _body(source: Path) -> bytes:
@@ -79,4 +93,6 @@ def parse(where: str, body: bytes) -> Any:
     try:
         return json.loads(body.decode("utf-8"))
     except (ValueError, RecursionError) as error:
-        raise TaskError(f"{where} is no JSON: {error}", remedy="write JSON in UTF-8, one object a row") from None
+        raise TaskError(
+            f"{where} is no JSON: {error}", remedy="write JSON in UTF-8, one object a row"
+        ) from None
