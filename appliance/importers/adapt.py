@@ -60,15 +60,15 @@ def called(tests: Sequence[str], defined: Sequence[str]) -> str:
         tree = parsed(test)
         if tree is None:
             raise Unfit("an assertion is no Python 3")
-        names = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and _named(node)}
-        found |= names & set(defined)
+        found |= _called(tree) & set(defined)
     if len(found) != 1:
         raise Unfit(f"the assertions call {len(found)} functions of the gold solution, not one")
     return found.pop()
 
 
-def _named(node: ast.Call) -> bool:
-    return isinstance(node.func, ast.Name)
+def _called(tree: ast.AST) -> set[str]:
+    calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    return {func.id for func in calls if isinstance(func, ast.Name)}
 
 
 def start_of(function: ast.FunctionDef, text: str) -> str:

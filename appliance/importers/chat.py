@@ -74,7 +74,8 @@ def _is_call(call: Any) -> bool:
     function = call.get("function") if type(call) is dict else None
     if not isinstance(function, Mapping) or type(call.get("id")) is not str:
         return False
+    name, arguments = function.get("name"), function.get("arguments")
     try:
-        return type(function.get("name")) is str and type(json.loads(function.get("arguments"))) is dict
-    except (TypeError, ValueError, RecursionError):
+        return type(name) is str and type(arguments) is str and type(json.loads(arguments)) is dict
+    except (ValueError, RecursionError):
         return False

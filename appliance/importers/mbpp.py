@@ -35,9 +35,9 @@ def task_of(row: Row, options: Options) -> Folder:
     setup = [row.text("test_setup_code", ""), *row.texts("test_imports", [])]
     lines = [line for test in every for line in test.strip().splitlines()]
     body = "\n".join(f"    {line}" for line in lines)
-    statement = f"{text}\n\nWrite the function `{entry}`. It is tested, for example, by:\n\n```python\n{tests[0]}\n```\n"
+    shown = f"Write the function `{entry}`. It is tested, for example, by:\n\n```python\n{tests[0]}\n```\n"
     files = {
-        "instruction.md": statement,
+        "instruction.md": f"{text}\n\n{shown}",
         "environment/solution.py": start_of(functions(tree)[entry], text),
         "solution/solution.py": code,
         "tests/check.py": "\n".join(filter(None, setup)) + f"\n\n\ndef check(candidate):\n{body}\n",

@@ -65,18 +65,26 @@ def _outside_hunks(lines: list[str], starts: list[int]) -> list[int]:
     for start in starts:
         if start >= free:
             kept.append(start)
-            free = _end_of_hunks(lines, start + 2)
+            free = start + 2
+            while free < len(lines) and _HUNK.match(lines[free]):
+                free = _end_of_hunk(lines, free)
     return kept
 
 
-def _end_of_hunks(lines: list[str], at: int) -> int:
-    while at < len(lines) and (found := _HUNK.match(lines[at])):
-        old, new = (int(found[group] or "1" if found[group] is None else found[group]) for group in (2, 4))
+def _counts(head: str) -> tuple[int, int]:
+    """How many lines a hunk has before and after; a count that is left out is one."""
+    found = _HUNK.match(head)
+    old, new = (found[2], found[4]) if found else (None, None)
+    return int("1" if old is None else old), int("1" if new is None else new)
+
+
+def _end_of_hunk(lines: list[str], at: int) -> int:
+    old, new = _counts(lines[at])
+    at += 1
+    while at < len(lines) and (old > 0 or new > 0 or lines[at] == _NO_END):
+        old -= lines[at][:1] in (" ", "-", "")
+        new -= lines[at][:1] in (" ", "+", "")
         at += 1
-        while at < len(lines) and (old > 0 or new > 0 or lines[at] == _NO_END):
-            old -= lines[at][:1] in (" ", "-", "")
-            new -= lines[at][:1] in (" ", "+", "")
-            at += 1
     return at
 
 
@@ -84,8 +92,7 @@ def _change(lines: list[str]) -> Change:
     old, new = _name(lines[0][4:], "a/"), _name(lines[1][4:], "b/")
     hunks, at = [], 2
     while at < len(lines) and _HUNK.match(lines[at]):
-        end = _end_of_hunks(lines[:at] + lines[at:], at)
-        end = next((i for i in range(at + 1, end) if _HUNK.match(lines[i])), end)
+        end = _end_of_hunk(lines, at)
         hunks.append(_hunk(lines[at], lines[at + 1 : end]))
         at = end
     if not hunks:
@@ -116,8 +123,7 @@ def _hunk(head: str, lines: list[str]) -> Hunk:
         last = {"-": "-", "+": "+"}.get(line[:1], "-+")
         for side in last:
             sides[side].append(line[1:] + "\n")
-    wanted = [int("1" if found[group] is None else found[group]) for group in (2, 4)]
-    if [len(sides["-"]), len(sides["+"])] != wanted:
+    if (len(sides["-"]), len(sides["+"])) != _counts(head):
         raise Unfit(f"the hunk {head[:60]!r} is cut off")
     return Hunk(int(found[1]), tuple(sides["-"]), tuple(sides["+"]))
 
@@ -180,9 +186,10 @@ def write(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> str:
 def _diff(name: str, before: Mapping[str, bytes], after: Mapping[str, bytes]) -> str:
     if not (before.get(name) or after.get(name)):
         raise Unfit(f"{name} is empty, and a diff cannot say whether it is there")
-    sides = [_split(_decoded(files, name if name in files else None)) for files in (before, after)]
+    old, new = (_split(_decoded(files, name if name in files else None)) for files in (before, after))
     names = [f"{side}/{name}" if name in files else NOTHING for side, files in (("a", before), ("b", after))]
-    return f"diff --git a/{name} b/{name}\n" + "".join(_ended(difflib.unified_diff(*sides, *names)))
+    lines = difflib.unified_diff(old, new, names[0], names[1])
+    return f"diff --git a/{name} b/{name}\n" + "".join(_ended(lines))
 
 
 def _ended(lines: Iterator[str]) -> Iterator[str]:
