@@ -29,7 +29,10 @@ _packs = click.option(
 _json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 
-VERBS: dict[str, str] = {}
+VERBS: dict[str, str] = {
+    "export": "Write tasks in a foreign format.",
+    "import": "Make a pack of the rows of a foreign format.",
+}
 """Verb to help line; the verb `x-y` is the object `command` in `appliance.cli.task_x_y`."""
 
 

@@ -121,7 +121,7 @@ def repo_task(
     base = _hide(parts.base, lists["FAIL_TO_PASS"])
     settings = own.get("repo") or _settings(parts, lists)
     manifest = {**lists, **({"wrong_values": own["wrong_values"]} if own.get("wrong_values") else {})}
-    files = {
+    files: dict[str, str | bytes] = {
         "instruction.md": row.text("problem_statement").strip() + "\n",
         MANIFEST: json.dumps(manifest, indent=1),
         **({PROBE: json.dumps(own["probe"], indent=1)} if own.get("probe") else {}),
@@ -147,20 +147,24 @@ def _settings(parts: Parts, lists: Mapping[str, list[str]]) -> dict[str, Any]:
 
 def paths_of(test: str) -> list[str]:
     """The files that a test may be in, by its name."""
+    return [path for path, _ in _readings(test)]
+
+
+def _readings(test: str) -> list[tuple[str, list[str]]]:
+    """Each file that a test may be in, with its class, if any, and its name."""
     path, *rest = test.split("::")
     if rest:
-        return [path]
+        return [(path, rest)]
     parts = test.split(".")
-    return ["/".join(parts[:cut]) + ".py" for cut in range(len(parts) - 1, 0, -1)]
+    return [("/".join(parts[:cut]) + ".py", parts[cut:]) for cut in range(len(parts) - 1, 0, -1)]
 
 
 def _hide(base: Mapping[str, bytes], tests: list[str]) -> dict[str, bytes]:
     """The code base without the tests that must begin to pass."""
     found = dict(base)
     for test in tests:
-        for path in paths_of(test):
+        for path, names in _readings(test):
             if path in found:
-                names = test.replace("::", ".").split(".")[-2:]
                 found[path] = _without(path, found[path], names)
                 break
     return found
@@ -168,18 +172,19 @@ def _hide(base: Mapping[str, bytes], tests: list[str]) -> dict[str, bytes]:
 
 def _without(path: str, body: bytes, names: list[str]) -> bytes:
     """A module without one test; its class keeps a `pass`, and what surrounds it stays as it is written."""
-    tree = parsed(body.decode("utf-8", errors="replace"))
+    text = body.decode("utf-8", errors="replace")
+    tree = parsed(text)
     if tree is None:
         raise Unfit(f"{path} is no Python 3")
-    lines = body.decode("utf-8", errors="replace").split("\n")
-    for owner in ast.walk(tree):
-        inside = isinstance(owner, ast.ClassDef) and owner.name == names[0]
-        if not isinstance(owner, ast.Module | ast.ClassDef) or not (inside or isinstance(owner, ast.Module)):
-            continue
-        for node in owner.body:
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == names[-1]:
-                start = min([node.lineno, *(item.lineno for item in node.decorator_list)]) - 1
-                filler = [" " * node.col_offset + "pass"] if inside and len(owner.body) == 1 else []
-                lines[start : node.end_lineno] = filler
-                return "\n".join(lines).encode()
+    owner: ast.Module | ast.ClassDef | None = tree
+    if len(names) > 1:
+        classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+        owner = next((node for node in classes if node.name == names[0]), None)
+    lines = text.split("\n")
+    for node in owner.body if owner else ():
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == names[-1]:
+            start = min([node.lineno, *(item.lineno for item in node.decorator_list)]) - 1
+            alone = isinstance(owner, ast.ClassDef) and len(owner.body) == 1
+            lines[start : node.end_lineno] = [" " * node.col_offset + "pass"] if alone else []
+            return "\n".join(lines).encode()
     return body
