@@ -59,9 +59,9 @@ def conversation(task: Task, artefacts: Mapping[str, str], origin: Mapping[str, 
 
 
 def _write(out: Path, rows: Iterator[Mapping[str, Any]]) -> None:
-    with open(out / FILE, "w", encoding="utf-8") as file:
+    with (out / FILE).open("w", encoding="utf-8") as file:
         for row in rows:
-            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            file.write(json.dumps(row) + "\n")
 
 
 def _remarks(written: int, left: int, why: str) -> list[str]:

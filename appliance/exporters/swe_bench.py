@@ -28,7 +28,7 @@ ROWS, REPOS = "rows.jsonl", "repos"
 
 def write_tasks(tasks: Sequence[Task], out: Path) -> list[str]:
     """Write a row for each task; TaskError for one of another kind, or one that a diff cannot say."""
-    with open(out / ROWS, "w", encoding="utf-8") as file:
+    with (out / ROWS).open("w", encoding="utf-8") as file:
         for task in tasks:
             if task.kind != "repo":
                 raise TaskError(

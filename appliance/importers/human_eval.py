@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from appliance.importers.adapt import rest_of
@@ -15,36 +14,16 @@ NAME, SUMMARY = "HumanEval", "Rows with a prompt, a canonical solution and a tes
 FIELDS = ("task_id", "prompt", "entry_point", "canonical_solution", "test")
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """One row of the data."""
-
-    task_id: str
-    prompt: str
-    entry_point: str
-    canonical_solution: str
-    test: str
-
-    def completed(self, body: str) -> bytes:
-        """The prompt with `body` as its completion."""
-        return (self.prompt + body).encode()
-
-
-def problem_of(row: Row) -> Problem:
-    """A row as a problem; TaskError for a field that is missing or no text."""
-    return Problem(*(row.text(field) for field in FIELDS))
-
-
 def task_of(row: Row, options: Options) -> Folder:
     """The task of a row; Unfit when its prompt is no Python."""
-    problem = problem_of(row)
+    _, prompt, entry, solution, test = (row.text(field) for field in FIELDS)
     files = {
-        **shown(problem.prompt, problem.entry_point),
-        "solution/solution.py": problem.completed(problem.canonical_solution),
-        "tests/check.py": f"{rest_of(problem.prompt, problem.entry_point)}\n\n{problem.test}\n",
+        **shown(prompt, entry),
+        "solution/solution.py": prompt + solution,
+        "tests/check.py": f"{rest_of(prompt, entry)}\n\n{test}\n",
     }
     name = name_of(row, "task_id")
-    table = {"entry_point": problem.entry_point, "check": "check"}
+    table = {"entry_point": entry, "check": "check"}
     return folder_of("human-eval", row, name, options, ("function", table), files, FIELDS)
 
 

@@ -55,8 +55,8 @@ def _write(draft: Path, rows: Iterator[Imported]) -> Intake:
             blocked.append({"row": found.row, "id": found.id, "reason": reason})
         elif found.example is not None:
             examples += 1
-            with open(draft / CHAT, "a", encoding="utf-8") as file:
-                file.write(json.dumps(found.example, ensure_ascii=False) + "\n")
+            with (draft / CHAT).open("a", encoding="utf-8") as file:
+                file.write(json.dumps(found.example) + "\n")
     return Intake(tuple(keys), examples, tuple(blocked))
 
 

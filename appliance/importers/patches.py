@@ -22,11 +22,15 @@ NOTHING = "/dev/null"
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """Lines with their ends: what is there before, from line `start` (1 is the first), and after."""
+    """Lines with their ends, before and after, and at which line of each side they begin; 1 is the first."""
 
     start: int
+    new_start: int
     before: tuple[str, ...]
     after: tuple[str, ...]
+
+    def reversed(self) -> Hunk:
+        return Hunk(self.new_start, self.start, self.after, self.before)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +42,7 @@ class Change:
     hunks: tuple[Hunk, ...]
 
     def reversed(self) -> Change:
-        return Change(self.new, self.old, tuple(Hunk(h.start, h.after, h.before) for h in self.hunks))
+        return Change(self.new, self.old, tuple(hunk.reversed() for hunk in self.hunks))
 
 
 def read(patch: str) -> list[Change]:
@@ -125,7 +129,7 @@ def _hunk(head: str, lines: list[str]) -> Hunk:
             sides[side].append(line[1:] + "\n")
     if (len(sides["-"]), len(sides["+"])) != _counts(head):
         raise Unfit(f"the hunk {head[:60]!r} is cut off")
-    return Hunk(int(found[1]), tuple(sides["-"]), tuple(sides["+"]))
+    return Hunk(int(found[1]), int(found[3]), tuple(sides["-"]), tuple(sides["+"]))
 
 
 def apply(files: Mapping[str, bytes], changes: list[Change]) -> dict[str, bytes]:

@@ -22,7 +22,6 @@ from appliance.importers import patches
 from appliance.importers.adapt import Unfit, parsed
 from appliance.importers.row import Imported, Options, Row, folder_of, name_of
 from appliance.importers.source import tasks
-from appliance.judge import is_plain
 from appliance.kinds.repo_tree import BASE, GOLD, MANIFEST, MAX_FILES, MAX_MIB, PROBE, SUITE, matches
 from appliance.pool.folder import Folder
 
@@ -34,6 +33,7 @@ _USED = (
     OWN,
 )
 _DJANGO = re.compile(r"(\w+) \(([\w.]+)\)")
+_REPO = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 _COMMIT = re.compile(r"[0-9a-fA-F]{7,64}")
 _SKIPPED = (".git", "__pycache__")
 
@@ -75,8 +75,9 @@ def checkout(row: Row, options: Options) -> dict[str, bytes]:
     """The files of the repository that a row names; Unfit when they are not there, or hold a link."""
     repo, commit = row.text("repo"), row.text("base_commit", "")
     place = repo.replace("/", "__")
-    if not is_plain(place) or (commit and not _COMMIT.fullmatch(commit)):
-        field = "base_commit" if is_plain(place) else "repo"
+    known = _REPO.fullmatch(repo)
+    if not known or (commit and not _COMMIT.fullmatch(commit)):
+        field = "base_commit" if known else "repo"
         raise row.fault(field, "has not the right form", "write owner/name, and a commit in hexadecimal")
     wanted = f"needs the repository {repo} at commit {commit or '(not given)'}"
     if options.repos is None:
