@@ -43,6 +43,9 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
 """Room → rooms and modules of ours that it may import besides itself."""
 
 LIBRARIES: dict[str, tuple[str, ...]] = {
+    "appliance_values": (
+        "appliance/exporters/harbor_runner.py",
+    ),  # our own values.py, as it lies in an export
     "click": ("appliance/cli/",),
     "datasketch": ("appliance/admission/duplicates.py",),
     "gguf": ("appliance/learn/",),
