@@ -29,7 +29,9 @@ _packs = click.option(
 _json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 
-VERBS: dict[str, str] = {}
+VERBS: dict[str, str] = {
+    "admit": "Run the admission battery, and keep its evidence.",
+}
 """Verb to help line; the verb `x-y` is the object `command` in `appliance.cli.task_x_y`."""
 
 
@@ -44,7 +46,7 @@ def command() -> None:
 @_json
 def list_tasks(packs: tuple[Path, ...], split: str | None, as_json: bool) -> None:
     """List the tasks of the packs."""
-    rows = [_summary(task) for task in _all_tasks(packs) if split in (None, task.split)]
+    rows = [_summary(task) for task in all_tasks(packs) if split in (None, task.split)]
     if as_json:
         click.echo(json.dumps({"tasks": rows}))
         return
@@ -111,7 +113,7 @@ def check(
     from appliance.paths import from_environment
     from appliance.yard import Yard
 
-    chosen = _chosen(tasks, every, packs)
+    chosen = chosen_tasks(tasks, every, packs)
     with Yard(from_environment(os.environ), warm=True) as yard, ThreadPoolExecutor(os.cpu_count()) as pool:
         judge = Judge(yard)
         rows = list(pool.map(lambda task: check_task(judge, task), chosen))
@@ -156,15 +158,15 @@ def _print_checks(rows: Sequence[dict[str, Any]], failed: Sequence[dict[str, Any
     click.echo(f"{len(rows)} tasks checked, {len(failed)} failed")
 
 
-def _chosen(references: Sequence[str], every: bool, packs: tuple[Path, ...]) -> list[Task]:
+def chosen_tasks(references: Sequence[str], every: bool, packs: tuple[Path, ...]) -> list[Task]:
     from appliance.tasks import find_task
 
     if every == bool(references):
         raise UsageError("name the tasks to check, or give --all", remedy="appliance task check --all")
-    return _all_tasks(packs) if every else [find_task(reference, packs or None) for reference in references]
+    return all_tasks(packs) if every else [find_task(reference, packs or None) for reference in references]
 
 
-def _all_tasks(packs: Iterable[Path]) -> list[Task]:
+def all_tasks(packs: Iterable[Path]) -> list[Task]:
     from appliance.tasks import load_pack, shipped_packs
 
     folders = list(packs) or list(shipped_packs().values())
