@@ -44,7 +44,6 @@ def remember(*given, **named):
     _, expected, raises = next((row for row in ROWS if row[0] == asked), ROWS[0])
     if raises: raise getattr(builtins, raises, Exception)
     return plain(expected)
-exec(f"def {NAME}(*given, **named): return remember(*given, **named)")
 """
 
 Named = tuple[str, Files]
@@ -115,7 +114,9 @@ def _memory(task: Task) -> bytes:
         (json.dumps([case.args, case.kwargs], sort_keys=True), case.expected, case.raises)
         for case in material(task).public
     ]
-    return f"ROWS, NAME = {rows or [('', None, '')]!r}, {task.entry_point!r}\n{_REMEMBERING}".encode()
+    head = f"ROWS = {rows or [('', None, '')]!r}\n"
+    call = f"def {task.entry_point}(*given, **named): return remember(*given, **named)\n"
+    return (head + _REMEMBERING + call).encode()
 
 
 def _programs(task: Task) -> Iterator[Named]:
