@@ -35,37 +35,73 @@ class Planted:
     """Whether it lies on a line that the gold changed or added."""
 
 
-def check(task: Task, judged: Judged, equivalent: Callable[[str], bool] | None = None) -> Check:
+@dataclass(frozen=True, slots=True)
+class Score:
+    """How a sample of mutants went."""
+
+    of: int
+    """Mutants there are, of which the sample was drawn."""
+    killed: tuple[Planted, ...]
+    survivors: tuple[Planted, ...]
+    equivalent: int
+    """Survivors that never answered otherwise than the gold: no faults, and not counted."""
+    masked: int
+    """Mutants on which the host, or the task's own code, failed; not counted."""
+
+    @property
+    def share(self) -> float:
+        """Killed mutants among those that count; 0 where none does."""
+        counted = len(self.killed) + len(self.survivors)
+        return len(self.killed) / counted if counted else 0.0
+
+    @property
+    def sampled(self) -> int:
+        return len(self.killed) + len(self.survivors) + self.equivalent + self.masked
+
+
+def score(task: Task, judged: Judged, equivalent: Callable[[str], bool] | None = None) -> Score:
     """Judge a sample of mutants; `equivalent` says of a survivor's source whether it is no fault at all."""
     every = list(planted(task))
     chosen = sample(every, CAP, random.Random(task.task_hash))
-    name = "mutants killed"
-    if len(chosen) < FEWEST.get(task.kind, 1):
-        return Check("V5", name, "not_applicable", {"mutants": len(chosen)})
     verdicts = judged([one.files for one in chosen], [0] * len(chosen))
-    alive = [one for one, verdict in zip(chosen, verdicts, strict=True) if verdict.status == "pass"]
-    masked = sum(verdict.masked for verdict in verdicts)
+    paired = list(zip(chosen, verdicts, strict=True))
+    alive = [one for one, verdict in paired if verdict.status == "pass"]
     same = [one for one in alive if equivalent and equivalent(one.mutant.source)]
-    survivors = [one for one in alive if one not in same]
-    counted = len(chosen) - len(same) - masked
-    share = 1 - len(survivors) / counted if counted else 1.0
-    floor = FLOORS[task.kind]
+    killed = [one for one, verdict in paired if verdict.status != "pass" and not verdict.masked]
+    survivors = tuple(one for one in alive if one not in same)
+    masked = sum(verdict.masked for verdict in verdicts)
+    return Score(len(every), tuple(killed), survivors, len(same), masked)
+
+
+def check(task: Task, found: Score, screened: str) -> Check:
+    """V5 of a score. `screened`: how equivalent mutants were looked for, for the record."""
+    name, floor = "mutants killed", FLOORS[task.kind]
+    counted = len(found.killed) + len(found.survivors)
+    on_patch = [one for one in found.survivors if one.of_patch and task.kind == "repo"]
     measured = {
-        "killed": round(share, 4),
+        "killed": round(found.share, 4),
         "floor": floor,
-        "mutants": len(chosen),
-        "of": len(every),
-        "equivalent": len(same),
-        "masked": masked,
-        "survivors": [_shown(one) for one in survivors[:SHOWN]],
+        "mutants": found.sampled,
+        "of": found.of,
+        "cap": CAP,
+        "equivalent": found.equivalent,
+        "masked": found.masked,
+        "survived": len(found.survivors),
+        "screen": screened,
+        "survivors": [_shown(one) for one in (on_patch or found.survivors)[:SHOWN]],
     }
-    on_patch = [one for one in survivors if one.of_patch and task.kind == "repo"]
-    if share >= floor and not on_patch:
+    if found.masked:
+        reason = f"{found.masked} mutants got no verdict of their own"
+        return Check("V5", name, "failed", measured, reason, "look at the host and at the task's own code")
+    if counted < FEWEST.get(task.kind, 1):
+        return Check("V5", name, "not_applicable", measured)
+    if found.share >= floor and not on_patch:
         return Check("V5", name, "passed", measured)
-    first = (on_patch or survivors)[0].mutant
+    first = (on_patch or found.survivors)[0].mutant
     where = " on a line of the gold patch" if on_patch else ""
-    reason = f"weak tests: {share:.2f} killed, {floor:.2f} wanted; line {first.line}: {first.before} -> {first.after}"
-    return Check("V5", name, "failed", measured, reason + where, "add hidden cases that tell these apart")
+    rate = f"{found.share:.2f} killed, {floor:.2f} wanted"
+    reason = f"weak tests: {rate}; line {first.line}: {first.before} -> {first.after} survived{where}"
+    return Check("V5", name, "failed", measured, reason, "add hidden cases that tell these apart")
 
 
 def _shown(one: Planted) -> dict[str, Any]:

@@ -2,11 +2,13 @@
 
 Both are asked the same random inputs in jails. Inputs come from the task's generator; without one they are drawn from
 what the cases pass at each place (numbers between the least and the largest seen, texts and lists over what occurs
-in them), so that they stay in the domain that the author showed. What never differs is taken for equivalent.
+in them), so that they stay in the domain that the author showed, and over the constants that the gold compares with,
+as fuzzers do, so that a branch for one word is reached. What never differs is taken for equivalent.
 """
 
 from __future__ import annotations
 
+import ast
 import random
 from collections.abc import Sequence
 from dataclasses import replace
@@ -62,36 +64,71 @@ def inputs(task: Task, jails: Opener, seed: int, count: int) -> list[Args]:
         except Faulty:
             pass  # a generator that ends early: the cases show the domain
     cases = [case.args for case in (*found.public, *found.hidden) if not case.kwargs][:_PLACES]
-    return like(cases, random.Random(seed), count)
+    return like(cases, random.Random(seed), count, constants(found.gold))
 
 
-def like(cases: Sequence[Args], draw: random.Random, count: int) -> list[Args]:
-    """Argument lists of the lengths seen, each place drawn from its own values."""
+def constants(source: bytes) -> list[Any]:
+    """The numbers and texts that a Python source holds."""
+    found = [node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant)]
+    return [value for value in found if type(value) in (int, float, str)]
+
+
+def like(cases: Sequence[Args], draw: random.Random, count: int, known: Sequence[Any] = ()) -> list[Args]:
+    """Argument lists of the lengths seen, each place drawn from its own values and, at times, from those `known`."""
     found: list[Args] = []
     for _ in range(count if cases else 0):
         shape = draw.choice(cases)
         peers = [case for case in cases if len(case) == len(shape)]
-        found.append([_drawn([case[place] for case in peers], draw) for place in range(len(shape))])
+        found.append([_drawn([case[place] for case in peers], draw, known) for place in range(len(shape))])
     return found
 
 
-def _drawn(seen: Sequence[Any], draw: random.Random) -> Any:
+def _drawn(seen: Sequence[Any], draw: random.Random, known: Sequence[Any]) -> Any:
     """A value like one of those seen: of its type, within their bounds, made of their parts."""
     one = draw.choice(seen)
     alike = [value for value in seen if type(value) is type(one)]
+    fitting = [value for value in known if type(value) is type(one)]
     if draw.random() < 0.2:
         return one
-    if type(one) is int:
-        return draw.randint(min(alike), max(alike))
-    if type(one) is float:
-        return draw.choice([one, round(draw.uniform(min(alike), max(alike)), 3)])
+    if type(one) in (int, float):
+        return _number(min(alike), max(alike), draw, fitting)
     if type(one) is str:
-        letters = "".join(alike)
-        return "".join(draw.choice(letters) for _ in range(len(draw.choice(alike)))) if letters else one
+        return _word(alike, draw, fitting)
     if type(one) is list:
         parts = [part for value in alike for part in value]
-        return [_drawn(parts, draw) for _ in range(len(draw.choice(alike)))] if parts else one
+        return [_drawn(parts, draw, known) for _ in range(len(draw.choice(alike)))] if parts else one
+    if type(one) is dict:
+        return _table(one, alike, draw, known)
     return one
+
+
+def _number(least: Any, most: Any, draw: random.Random, known: Sequence[Any]) -> Any:
+    near = [value + step for value in known for step in (-1, 0, 1) if least <= value + step <= most]
+    if near and draw.random() < 0.2:
+        return draw.choice(near)
+    return draw.randint(least, most) if type(least) is int else round(draw.uniform(least, most), 3)
+
+
+def _word(alike: Sequence[str], draw: random.Random, known: Sequence[str]) -> str:
+    letters = "".join(alike)
+    size = len(draw.choice(alike))
+    word = "".join(draw.choice(letters) for _ in range(size)) if letters else ""
+    if known and draw.random() < 0.3:
+        # Alone, or somewhere in a word.
+        place = draw.randint(0, len(word))
+        return draw.choice(["", word[:place]]) + draw.choice(known) + draw.choice(["", word[place:]])
+    return word
+
+
+def _table(one: dict[str, Any], alike: Sequence[Any], draw: random.Random, known: Sequence[Any]) -> Any:
+    """The same keys with other values; a tuple, which is written as a table, with other parts."""
+    if set(one) == {"$tuple"}:
+        peers = [value["$tuple"] for value in alike if set(value) == {"$tuple"}]
+        parts = [peer for peer in peers if len(peer) == len(one["$tuple"])]
+        return {"$tuple": [_drawn([p[n] for p in parts], draw, known) for n in range(len(one["$tuple"]))]}
+    if any(name.startswith("$") for name in one):
+        return one
+    return {name: _drawn([v[name] for v in alike if name in v], draw, known) for name in one}
 
 
 def answers(task: Task, jails: Opener, source: bytes, asked: Sequence[Args]) -> list[bytes]:

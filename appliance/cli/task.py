@@ -31,8 +31,6 @@ _json = click.option("--json", "as_json", is_flag=True, help="Print one JSON obj
 
 VERBS: dict[str, str] = {
     "admit": "Run the admission battery, and keep its evidence.",
-    "export": "Write tasks in a foreign format.",
-    "import": "Make a pack of the rows of a foreign format.",
 }
 """Verb to help line; the verb `x-y` is the object `command` in `appliance.cli.task_x_y`."""
 

@@ -8,14 +8,11 @@ import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from appliance.clean import clean_line
-
-if TYPE_CHECKING:
-    pass
 
 STATES = {"passed": "ok", "failed": "FAILED", "not_applicable": "-", "not_run": "not run"}
 
@@ -100,21 +97,26 @@ def _lines(record: Mapping[str, Any], whole: bool) -> Iterator[str]:
     for check in record["checks"]:
         if whole or check["state"] == "failed":
             told = check["reason"] or numbers(check["measured"])
-            line = f"{check['id']:<4} {check['name']:<28} {STATES[check['state']]:<8} {told}"
-            yield "  " + clean_line_keeping(line)
+            head = f"  {check['id']:<4} {check['name']:<27} {STATES[check['state']]:<8}"
+            yield f"{head} {clean_line(told)}".rstrip()
             if check["remedy"] and check["state"] != "passed":
                 yield f"       remedy: {clean_line(check['remedy'])}"
             for one in check["measured"].get("survivors", ()):
                 where = f"{one['file']}:{one['line']} {one['operator']}"
-                yield clean_line_keeping(f"       survived: {where}: {one['before']} -> {one['after']}")
-
-
-def clean_line_keeping(line: str) -> str:
-    """One clean line whose runs of blanks, which align it, stay."""
-    return "  ".join(clean_line(part) for part in line.split("  ")).rstrip()
+                yield "       survived: " + clean_line(f"{where}: {one['before']} -> {one['after']}")
 
 
 def numbers(measured: Mapping[str, Any]) -> str:
-    """The plain numbers of a check."""
-    plain = {name: value for name, value in measured.items() if isinstance(value, int | float | str)}
-    return ", ".join(f"{name} {value}" for name, value in plain.items())
+    """The numbers of a check in one line; lists by their length, tables by their entries."""
+    return ", ".join(f"{name.replace('_', ' ')} {_short(value)}" for name, value in measured.items())
+
+
+def _short(value: Any) -> str:
+    match value:
+        case Mapping():
+            return "(" + ", ".join(f"{name} {_short(one)}" for name, one in value.items()) + ")"
+        case list() | tuple() if all(isinstance(one, str) for one in value) and value:
+            return " ".join(value)
+        case list() | tuple():
+            return str(len(value))
+    return str(value)
