@@ -19,6 +19,7 @@ from typing import Any
 from appliance import events, ledger, objects
 from appliance.errors import IntegrityError, NotFoundError, StoreError
 from appliance.nouns import Attempt, Event, Verdict
+from appliance.store_exports import ExportReads
 from appliance.store_pool import PoolTables
 from appliance.store_reviews import ReviewTables
 
@@ -43,7 +44,7 @@ def _boundary(path: Path) -> Iterator[None]:
         raise StoreError(f"{path}: {error}", remedy=remedy) from error
 
 
-class Store(PoolTables, ReviewTables):
+class Store(ExportReads, PoolTables, ReviewTables):
     """The store of one installation, open for writing."""
 
     def __init__(self, path: Path, blobs: Path) -> None:
