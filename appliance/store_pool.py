@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
+from appliance.errors import IntegrityError
+
 
 class PoolTables(ABC):
     """What `Store` can do with admissions and changes of tasks; the connection is the store's."""
@@ -42,19 +44,61 @@ class PoolTables(ABC):
         row = self._rows(query, [task_key, task_hash])[0]
         return row["passes"], row["tries"]
 
-    def last_change(self, task_key: str | None = None) -> dict[str, Any] | None:
-        """The newest change of a task, or of all."""
-        where, values = ("task_key = ?", [task_key]) if task_key else ("1", [])
-        rows = self._rows(f"SELECT * FROM task_changes WHERE {where} ORDER BY seq DESC LIMIT 1", values)
-        return rows[0] | {"body": json.loads(rows[0]["body"])} if rows else None
+    def admission(self, identity: int) -> dict[str, Any] | None:
+        """One piece of evidence by its id; None where there is none."""
+        rows = self._rows("SELECT * FROM admissions WHERE id = ?", [identity])
+        return rows[0] | {"record": json.loads(rows[0]["record"])} if rows else None
+
+    # changes of tasks: the fields of `appliance.pool.record.Change`
+
+    def add_change(self, change: Mapping[str, Any]) -> None:
+        """Append a link of the chain; the caller made it of the last one, in one `together`."""
+        columns = {name: change[name] for name in _COLUMNS}
+        body = {name: value for name, value in change.items() if name not in _COLUMNS}
+        with self._writing():
+            self._db["task_changes"].insert({**columns, "body": json.dumps(body, sort_keys=True)})
 
     def changes(self, task_key: str | None = None) -> list[dict[str, Any]]:
-        """Changes of a task, or all, the oldest first."""
+        """Changes of a task, or all, the oldest first. IntegrityError for one that cannot be read."""
         where, values = ("task_key = ?", [task_key]) if task_key else ("1", [])
-        rows = self._rows(f"SELECT * FROM task_changes WHERE {where} ORDER BY seq", values)
-        return [row | {"body": json.loads(row["body"])} for row in rows]
+        return [
+            _change(row)
+            for row in self._rows(f"SELECT * FROM task_changes WHERE {where} ORDER BY seq", values)
+        ]
 
-    def add_change(self, row: Mapping[str, Any]) -> None:
-        """Append a link of the chain; the caller made it of the last one, in one `together`."""
-        with self._writing():
-            self._db["task_changes"].insert({**row, "body": json.dumps(row["body"], sort_keys=True)})
+    def last_change(self) -> dict[str, Any] | None:
+        """The newest change of all."""
+        rows = self._rows("SELECT * FROM task_changes ORDER BY seq DESC LIMIT 1", [])
+        return _change(rows[0]) if rows else None
+
+    def last_states(self) -> dict[str, tuple[str, str]]:
+        """Of every task with a change: the content and the state of the newest one."""
+        query = (
+            "SELECT task_key, task_hash, json_extract(body, '$.after') AS state, max(seq) FROM task_changes"
+            " GROUP BY task_key"
+        )
+        return {row["task_key"]: (row["task_hash"], row["state"]) for row in self._rows(query, [])}
+
+    def splits_on_record(self, task_key: str, cluster: str) -> dict[str, str]:
+        """Split to the newest task that was on record in it: under this key, or of this cluster of its pack."""
+        query = (
+            "SELECT json_extract(body, '$.split') AS split, task_key, max(seq) FROM task_changes"
+            " WHERE task_key = :key OR (json_extract(body, '$.cluster') = :cluster"
+            " AND substr(task_key, 1, length(:pack)) = :pack) GROUP BY split"
+        )
+        pack = task_key.partition("/")[0] + "/"
+        rows = self._rows(query, {"key": task_key, "cluster": cluster, "pack": pack})
+        return {row["split"]: row["task_key"] for row in rows}
+
+
+_COLUMNS = ("seq", "time", "task_key", "task_hash", "previous", "hash")
+
+
+def _change(row: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        body = json.loads(row["body"])
+        return {**body, **{name: row[name] for name in _COLUMNS}}
+    except (ValueError, TypeError):
+        raise IntegrityError(
+            f"task change {row['seq']} cannot be read", remedy="compare with a backup"
+        ) from None

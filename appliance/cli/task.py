@@ -31,6 +31,13 @@ _json = click.option("--json", "as_json", is_flag=True, help="Print one JSON obj
 
 VERBS: dict[str, str] = {
     "admit": "Run the admission battery, and keep its evidence.",
+    "approve": "Agree to a task that another person made.",
+    "diff": "Say what changed since a task was approved.",
+    "history": "Print the change records of a task.",
+    "new": "Make a small task of a kind, to be changed.",
+    "quarantine": "Take a task out of use until it was looked at.",
+    "retire": "Take a task out of use for good.",
+    "submit": "Hand a task in for review.",
 }
 """Verb to help line; the verb `x-y` is the object `command` in `appliance.cli.task_x_y`."""
 
