@@ -50,6 +50,7 @@ def test_read_and_ordered():
 
 def test_longer_circle():
     assert circle({"a": ["b"], "b": ["c"], "c": ["a"]}) == ["a", "b", "c", "a"]
+    assert circle({"a": ["s", "b"], "b": ["a"]}) == ["a", "b", "a"]
 
 
 def test_of_itself():
