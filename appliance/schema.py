@@ -213,3 +213,37 @@ def m008_integrity(db: Any) -> None:
         },
         pk=("task_hash", "verifier_hash", "layer", "case_number"),
     )
+
+
+@migrations()
+def m009_admissions(db: Any) -> None:
+    """The evidence of every admission battery, and what people decided about tasks: one hash chain of changes."""
+    db["admissions"].create(
+        {
+            "id": int,
+            "task_key": str,
+            "task_hash": str,
+            "verifier_hash": str,
+            "created": float,
+            "actor": int,
+            "ok": int,
+            "machine": str,
+            "record": str,
+        },
+        pk="id",
+    )
+    db["admissions"].create_index(["task_key", "id"])
+    db["task_changes"].create(
+        {
+            "seq": int,
+            "time": float,
+            "task_key": str,
+            "task_hash": str,
+            "body": str,
+            "previous": str,
+            "hash": str,
+        },
+        pk="seq",
+        not_null={"task_key", "body", "hash"},
+    )
+    db["task_changes"].create_index(["task_key", "seq"])

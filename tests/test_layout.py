@@ -43,6 +43,9 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
 """Room → rooms and modules of ours that it may import besides itself."""
 
 LIBRARIES: dict[str, tuple[str, ...]] = {
+    "appliance_values": (
+        "appliance/exporters/harbor_runner.py",
+    ),  # our own values.py, as it lies in an export
     "click": ("appliance/cli/",),
     "datasketch": ("appliance/admission/duplicates.py",),
     "gguf": ("appliance/learn/",),
@@ -123,6 +126,9 @@ PRODUCT_LINES = 40_000
 The last: the queue's shares, the daemon, the jailer's sessions, audits and images of tasks.
 """
 
+DATA = ("appliance/packs/", "appliance/attacks/pack/", "appliance/pool/scaffolds/")
+"""Tasks: their Python files are not ours to judge."""
+
 Sources = Mapping[str, str]
 
 
@@ -133,7 +139,7 @@ def product(root: Path) -> dict[str, str]:
     for top in ("appliance", *LINKED_ROOMS):
         for path in sorted((root / top).rglob("*.py")):
             name = path.relative_to(root).as_posix()
-            is_task = name.startswith(("appliance/packs/", "appliance/attacks/pack/")) and name.count("/") > 2
+            is_task = name.startswith(DATA) and name.count("/") > 2
             if not name.startswith(through_links) and not is_task:
                 found[name] = path.read_text(encoding="utf-8")
     return found

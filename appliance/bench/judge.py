@@ -21,6 +21,7 @@ from appliance.errors import SandboxError
 from appliance.judge import Judge
 from appliance.nouns import Task, Verdict
 from appliance.paths import Paths
+from appliance.pool import folder
 from appliance.tasks import load_task
 from appliance.yard import Yard
 
@@ -103,8 +104,8 @@ def _judged(judge: Judge, work: Sequence[tuple[Task, bytes]], workers: int) -> l
 def _human_eval(judge: Judge, path: Path, scratch: Path, workers: int, say: Say) -> dict[str, Any]:
     """Both evaluators on every gold, in turns; then ours on every empty body."""
     problems = human_eval.read_problems(path)
-    tasks = [load_task(human_eval.write_task(problem, scratch / "human-eval")) for problem in problems]
-    bodies = [problem.completed(problem.canonical_solution) for problem in problems]
+    tasks = [load_task(folder.write(scratch / "human-eval", problem)) for problem in problems]
+    bodies = [problem.files["solution/solution.py"] for problem in problems]
     golds = list(zip(tasks, bodies, strict=True))
     ours: list[float] = []
     theirs: list[human_eval.Reference | str] = []
@@ -115,7 +116,7 @@ def _human_eval(judge: Judge, path: Path, scratch: Path, workers: int, say: Say)
         verdicts = _judged(judge, golds, workers)
         ours.append(time.perf_counter() - begun)
     say(f"{len(problems)} empty bodies")
-    bodies = [problem.completed("    pass\n") for problem in problems]
+    bodies = [problem.files["environment/solution.py"] + b"    pass\n" for problem in problems]
     empty = _judged(judge, list(zip(tasks, bodies, strict=True)), workers)
     return {
         "problems": len(problems),

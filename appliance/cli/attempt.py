@@ -10,11 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from appliance.cli.lazy import LazyGroup
+
 if TYPE_CHECKING:
     from appliance.replay import Replay
 
 
-@click.group()
+VERBS: dict[str, str] = {"export": "Write the judged attempts of a run in a foreign format."}
+"""Verb to help line; the verb `x-y` is the object `command` in `appliance.cli.attempt_x_y`."""
+
+
+@click.group(cls=LazyGroup, verbs=VERBS, prefix="attempt_")
 def command() -> None:
     """List and show attempts with their verdicts."""
 

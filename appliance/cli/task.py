@@ -29,7 +29,18 @@ _packs = click.option(
 _json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 
-VERBS: dict[str, str] = {}
+VERBS: dict[str, str] = {
+    "admit": "Run the admission battery, and keep its evidence.",
+    "approve": "Agree to a task that another person made.",
+    "diff": "Say what changed since a task was approved.",
+    "export": "Write tasks in a foreign format.",
+    "history": "Print the change records of a task.",
+    "import": "Make a pack of the rows of a foreign format.",
+    "new": "Make a small task of a kind, to be changed.",
+    "quarantine": "Take a task out of use until it was looked at.",
+    "retire": "Take a task out of use for good.",
+    "submit": "Hand a task in for review.",
+}
 """Verb to help line; the verb `x-y` is the object `command` in `appliance.cli.task_x_y`."""
 
 
@@ -44,7 +55,7 @@ def command() -> None:
 @_json
 def list_tasks(packs: tuple[Path, ...], split: str | None, as_json: bool) -> None:
     """List the tasks of the packs."""
-    rows = [_summary(task) for task in _all_tasks(packs) if split in (None, task.split)]
+    rows = [_summary(task) for task in all_tasks(packs) if split in (None, task.split)]
     if as_json:
         click.echo(json.dumps({"tasks": rows}))
         return
@@ -111,7 +122,7 @@ def check(
     from appliance.paths import from_environment
     from appliance.yard import Yard
 
-    chosen = _chosen(tasks, every, packs)
+    chosen = chosen_tasks(tasks, every, packs)
     with Yard(from_environment(os.environ), warm=True) as yard, ThreadPoolExecutor(os.cpu_count()) as pool:
         judge = Judge(yard)
         rows = list(pool.map(lambda task: check_task(judge, task), chosen))
@@ -156,15 +167,15 @@ def _print_checks(rows: Sequence[dict[str, Any]], failed: Sequence[dict[str, Any
     click.echo(f"{len(rows)} tasks checked, {len(failed)} failed")
 
 
-def _chosen(references: Sequence[str], every: bool, packs: tuple[Path, ...]) -> list[Task]:
+def chosen_tasks(references: Sequence[str], every: bool, packs: tuple[Path, ...]) -> list[Task]:
     from appliance.tasks import find_task
 
     if every == bool(references):
         raise UsageError("name the tasks to check, or give --all", remedy="appliance task check --all")
-    return _all_tasks(packs) if every else [find_task(reference, packs or None) for reference in references]
+    return all_tasks(packs) if every else [find_task(reference, packs or None) for reference in references]
 
 
-def _all_tasks(packs: Iterable[Path]) -> list[Task]:
+def all_tasks(packs: Iterable[Path]) -> list[Task]:
     from appliance.tasks import load_pack, shipped_packs
 
     folders = list(packs) or list(shipped_packs().values())

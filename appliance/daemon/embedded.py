@@ -22,6 +22,7 @@ from appliance.errors import ApplianceError, ConfigError, IntegrityError, Learne
 from appliance.journal import Listener
 from appliance.nouns import Task
 from appliance.paths import Paths, jailer_socket
+from appliance.pool import states
 from appliance.recipe import Recipe
 from appliance.store import Store
 from appliance.tasks import load_pack, shipped_packs
@@ -141,6 +142,7 @@ def load_tasks(recipe: Recipe) -> tuple[Task, ...]:
 
 def _open_run(wish: Wish, book: Book, tasks: tuple[Task, ...], base_version: str, supervisor: str) -> Plan:
     hashes = {task.key: task.task_hash for task in tasks}
+    tasks = tuple(states.unbarred(book.store, tasks))
     policy = find_policy(book, wish.recipe, base_version)
     check_plan(make_plan("", wish.recipe, Path(), base_version, tasks, policy))
     run_id = wish.resume or book.record(wish, "running")

@@ -72,7 +72,7 @@ def draw(task: Task, found: Material, jails: Opener, seed: int) -> tuple[Questio
     with slot.lock:
         if slot.questions is None:
             try:
-                slot.questions = _answered(task, found, jails, _inputs(task, found, jails, seed))
+                slot.questions = _answered(task, found, jails, draw_inputs(task, found, jails, seed))
             except Faulty as fault:
                 return Finding("task_broken", "hidden", "draw_failed", str(fault))
         return slot.questions
@@ -87,8 +87,8 @@ def _slot(key: Key) -> _Slot:
         return slot
 
 
-def _inputs(task: Task, found: Material, jails: Opener, seed: int) -> list[Question]:
-    """Ask the generator; expected values are still missing."""
+def draw_inputs(task: Task, found: Material, jails: Opener, seed: int) -> list[Question]:
+    """Ask the generator; expected values are still missing. Raises Faulty when it does not do what the task needs."""
     cases, relations = counts(task)
     request = {"op": "draw", "cases": cases, "relations": relations}
     with open_author(task, jails, "function_generator", {"generator.py": found.generator}) as talk:

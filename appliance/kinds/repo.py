@@ -26,7 +26,17 @@ from appliance.errors import TaskError
 from appliance.examination import Examination, Finding, Opener
 from appliance.kinds.repo_bench import Bench
 from appliance.kinds.repo_suite import PASSED, Question, every_form
-from appliance.kinds.repo_tree import GOLD, MANIFEST, SUITE, Material, matches, pinned, read_material, tree_of
+from appliance.kinds.repo_tree import (
+    GOLD,
+    MANIFEST,
+    SUITE,
+    Material,
+    gold_of,
+    matches,
+    pinned,
+    read_material,
+    tree_of,
+)
 from appliance.kinds.repo_twins import PASSES
 from appliance.nouns import Task
 from appliance.tables import Field
@@ -75,7 +85,7 @@ def check(folder: Path, settings: Mapping[str, Any]) -> None:
         raise TaskError(
             f"{where}: field 'runner': pytest is not in the default image", remedy="name an image with it"
         )
-    material, gold = read_material(folder), tree_of(folder / GOLD)
+    material, gold = read_material(folder), gold_of(folder)
     if not gold:
         raise TaskError(
             f"{folder}: {GOLD} is missing or empty", remedy="put the files there that solve the task"
@@ -108,7 +118,7 @@ def accepts(task: Task, name: str) -> bool:
 
 def lone(task: Task) -> str:
     """The name of a submission that is one file."""
-    main: str = task.settings.get("main") or min(tree_of(Path(task.folder) / GOLD))
+    main: str = task.settings.get("main") or min(gold_of(Path(task.folder)))
     return main
 
 
@@ -146,7 +156,7 @@ def controls(task: Task) -> dict[str, tuple[dict[str, bytes], float]]:
 
 
 def _gold(task: Task) -> dict[str, bytes]:
-    return tree_of(Path(task.folder) / GOLD)
+    return gold_of(Path(task.folder))
 
 
 def _material(task: Task) -> Material:

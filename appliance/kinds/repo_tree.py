@@ -92,6 +92,13 @@ def tree_of(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in walk(folder)}
 
 
+def gold_of(folder: Path) -> dict[str, bytes]:
+    """The gold's files; what lies in `alternatives/` are other right solutions, which no gold is made of."""
+    return {
+        name: body for name, body in tree_of(folder / GOLD).items() if not name.startswith("alternatives/")
+    }
+
+
 def matches(name: str, globs: Sequence[str]) -> bool:
     """Whether a name is one of `globs`, in which `*` stays within a folder and `**` does not."""
     return any(_pattern(glob).fullmatch(name) for glob in globs)

@@ -1,0 +1,5 @@
+"""What can go wrong."""
+
+
+class LogError(ValueError):
+    """Something that a log cannot do."""

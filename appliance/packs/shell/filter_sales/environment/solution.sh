@@ -1,0 +1,2 @@
+#!/bin/sh
+region=$1 least=$2

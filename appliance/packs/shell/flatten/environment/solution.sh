@@ -1,0 +1,2 @@
+#!/bin/sh
+# move all files up

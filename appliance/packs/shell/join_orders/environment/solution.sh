@@ -1,0 +1,2 @@
+#!/bin/sh
+# make sums.tsv

@@ -1,0 +1,2 @@
+#!/bin/sh
+# make the file report

@@ -1,0 +1,2 @@
+#!/bin/sh
+# replace copies by links

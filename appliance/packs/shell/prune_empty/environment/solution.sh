@@ -1,0 +1,2 @@
+#!/bin/sh
+# remove what is empty

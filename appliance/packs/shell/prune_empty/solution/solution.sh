@@ -1,0 +1,2 @@
+#!/bin/sh
+find . -empty ! '(' -type f -name .keep ')' -delete

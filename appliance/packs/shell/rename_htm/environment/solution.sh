@@ -1,0 +1,2 @@
+#!/bin/sh
+# rename *.htm here

@@ -1,0 +1,2 @@
+#!/bin/sh
+# repair broken links

@@ -1,0 +1,2 @@
+#!/bin/sh
+name=$1 value=$2

@@ -1,0 +1,2 @@
+#!/bin/sh
+# one folder for each ending

@@ -1,0 +1,2 @@
+#!/bin/sh
+# keep the first of equal lines

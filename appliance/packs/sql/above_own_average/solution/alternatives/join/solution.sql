@@ -1,0 +1,1 @@
+SELECT s.id AS id, s.team AS team, s.wage AS wage FROM staff AS s JOIN (SELECT team, sum(wage) AS total, count(wage) AS people FROM staff GROUP BY team) AS t ON t.team = s.team WHERE s.wage * t.people > t.total;

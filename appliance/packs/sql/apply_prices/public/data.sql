@@ -1,0 +1,6 @@
+CREATE TABLE articles (code TEXT PRIMARY KEY, cents INTEGER, stock INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE incoming (code TEXT PRIMARY KEY, cents INTEGER);
+CREATE TABLE history (code TEXT, cents INTEGER);
+INSERT INTO articles VALUES ('A1', 100, 5), ('A2', 200, 6);
+INSERT INTO incoming VALUES ('A2', 250), ('A3', 300);
+INSERT INTO history VALUES ('A1', 90);

@@ -1,0 +1,4 @@
+CREATE TABLE articles (code TEXT PRIMARY KEY, cents INTEGER, stock INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE incoming (code TEXT PRIMARY KEY, cents INTEGER);
+CREATE TABLE history (code TEXT, cents INTEGER);
+INSERT INTO incoming VALUES ('B1', 1), ('B2', NULL);

@@ -1,0 +1,2 @@
+CREATE TABLE orders (id INTEGER PRIMARY KEY, customer TEXT, state TEXT NOT NULL);
+INSERT INTO orders VALUES (1, NULL, 'done'), (2, NULL, 'done'), (3, NULL, 'done'), (4, 'Kay', 'done'), (5, 'Kay', 'done'), (6, 'Lou', 'done'), (7, 'Lou', 'done'), (8, 'Lou', 'done'), (9, 'Lou', 'DONE'), (10, 'Kay', 'open'), (11, 'Kay', 'open'), (12, 'Mia', 'open'), (13, 'Mia', 'open'), (14, 'Mia', 'open'), (15, 'Mia', 'open');

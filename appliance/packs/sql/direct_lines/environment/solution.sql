@@ -1,0 +1,1 @@
+-- departs, arrives

@@ -1,0 +1,1 @@
+SELECT id, coalesce(nullif(trim(nickname), ''), name) AS badge FROM visitors;

@@ -1,0 +1,2 @@
+CREATE TABLE visitors (id INTEGER PRIMARY KEY, name TEXT NOT NULL, nickname TEXT);
+INSERT INTO visitors VALUES (40, 'Zoë', NULL);

@@ -1,0 +1,3 @@
+CREATE TABLE machines (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
+CREATE TABLE bookings (id INTEGER PRIMARY KEY, machine_id INTEGER, day TEXT NOT NULL);
+INSERT INTO machines VALUES (3, 'b'), (2, 'c');

@@ -1,0 +1,2 @@
+CREATE TABLE reports (id INTEGER PRIMARY KEY, thermometer TEXT NOT NULL, minute INTEGER NOT NULL, tenths INTEGER, UNIQUE (thermometer, minute));
+INSERT INTO reports VALUES (1, 'a', 30, 20), (2, 'a', 20, 0), (3, 'a', 10, 21), (4, 'a', 9, 0), (5, 'b', 1, 500), (6, 'b', 2, NULL), (7, 'b', 3, 521), (8, 'b', 4, 500), (9, 'b', 5, 480), (10, 'b', 6, 501), (11, 'c', 100, 40), (12, 'c', 9, 0), (13, 'd', 1, NULL), (14, 'd', 2, 90), (15, 'e', 1, 0), (16, 'e', 2, 19), (17, 'e', 3, -1);

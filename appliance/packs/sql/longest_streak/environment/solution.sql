@@ -1,0 +1,1 @@
+-- member, days

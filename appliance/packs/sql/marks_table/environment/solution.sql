@@ -1,0 +1,1 @@
+-- pupil, art, math, sport

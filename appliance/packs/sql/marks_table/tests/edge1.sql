@@ -1,0 +1,2 @@
+CREATE TABLE marks (id INTEGER PRIMARY KEY, pupil TEXT NOT NULL, subject TEXT NOT NULL, mark INTEGER);
+INSERT INTO marks VALUES (1, 'Cy', 'music', 5), (2, 'Di', 'art', NULL), (3, 'Ed', 'math', 0), (4, 'Ed', 'math', -1), (5, 'Ed', 'sport', NULL), (6, 'Fay', 'sport', 6), (7, 'Fay', 'sport', 5), (8, 'Fay', 'music', 9), (9, 'Fay', 'art', 10), (10, 'Fay', 'art', 9), (11, 'Gus', 'math', 1), (12, 'Gus', 'Math', 6), (13, 'Hal', 'art', -2);

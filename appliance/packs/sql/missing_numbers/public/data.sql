@@ -1,0 +1,2 @@
+CREATE TABLE invoices (id INTEGER PRIMARY KEY, number INTEGER NOT NULL);
+INSERT INTO invoices VALUES (1, 101), (2, 102), (3, 105), (4, 107), (5, 108);

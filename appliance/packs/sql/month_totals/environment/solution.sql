@@ -1,0 +1,1 @@
+-- month, payments, cents

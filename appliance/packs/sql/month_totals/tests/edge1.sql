@@ -1,0 +1,2 @@
+CREATE TABLE payments (id INTEGER PRIMARY KEY, day TEXT NOT NULL, cents INTEGER);
+INSERT INTO payments VALUES (1, '2023-03-09', 5), (2, '2024-03-31', 7), (3, '2024-04-01', NULL), (4, '2024-03-01', NULL), (5, '2024-12-31', -7), (6, '2025-01-01', 7), (7, '2024-03-31', 7);

@@ -1,0 +1,2 @@
+CREATE TABLE loans (id INTEGER NOT NULL UNIQUE, book TEXT NOT NULL, due TEXT NOT NULL, returned TEXT);
+INSERT INTO loans VALUES (30, 'Only', '2024-04-29', NULL), (2, 'Other', '2024-04-29', '2024-05-20');

@@ -1,0 +1,1 @@
+-- race, place, runner

@@ -1,0 +1,2 @@
+CREATE TABLE results (race TEXT NOT NULL, runner TEXT NOT NULL, seconds INTEGER, PRIMARY KEY (race, runner));
+INSERT INTO results VALUES ('a', 'p', 10), ('a', 'q', 10), ('a', 'r', 11), ('a', 's', 11), ('a', 't', 12), ('b', 'p', 10), ('b', 'q', 20), ('b', 'r', 20), ('b', 's', 30), ('b', 't', 40), ('c', 'p', 9), ('c', 'q', NULL), ('c', 'r', NULL), ('d', 'p', 1), ('d', 'q', 2), ('d', 'r', 3), ('d', 's', 3), ('d', 't', 4);

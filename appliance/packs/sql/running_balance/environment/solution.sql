@@ -1,0 +1,1 @@
+-- id, account, balance

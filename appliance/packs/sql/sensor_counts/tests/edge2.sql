@@ -1,0 +1,3 @@
+CREATE TABLE sensors (id INTEGER PRIMARY KEY, code TEXT NOT NULL);
+CREATE TABLE readings (id INTEGER PRIMARY KEY, sensor_id INTEGER NOT NULL, value INTEGER);
+INSERT INTO sensors VALUES (5, 'a'), (6, 'b');

@@ -1,0 +1,4 @@
+CREATE TABLE orders (id INTEGER PRIMARY KEY, customer TEXT NOT NULL, paid_on TEXT);
+CREATE TABLE log (id INTEGER PRIMARY KEY, what TEXT);
+INSERT INTO orders VALUES (1, 'Ann', '2024-01-05'), (2, 'Ben', NULL);
+INSERT INTO log VALUES (1, 'start');

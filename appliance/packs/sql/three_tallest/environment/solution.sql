@@ -1,0 +1,1 @@
+-- id, species, height

@@ -1,0 +1,1 @@
+SELECT id, species, height FROM trees AS t WHERE height IS NOT NULL AND (SELECT count(*) FROM trees AS o WHERE o.height > t.height OR o.height = t.height AND o.id < t.id) < 3 ORDER BY height DESC, id ASC;

@@ -1,0 +1,2 @@
+CREATE TABLE parcels (id INTEGER PRIMARY KEY, grams INTEGER);
+INSERT INTO parcels VALUES (1, 100), (2, 450), (3, 1500), (4, 9000), (5, NULL);

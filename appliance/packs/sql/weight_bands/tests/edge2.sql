@@ -1,0 +1,2 @@
+CREATE TABLE parcels (id INTEGER PRIMARY KEY, grams INTEGER);
+INSERT INTO parcels VALUES (1, 0), (2, 499), (3, 2001), (4, 2002);

@@ -1,0 +1,22 @@
+"""Amounts of money: texts such as `12.50` to whole cents and back."""
+
+import re
+
+_FORM = re.compile(r"-?[0-9]+(\.[0-9]{2})?")
+
+
+def parse_amount(text):
+    """The cents of `12.50`, `-3` or `-0.75`; ValueError for anything else."""
+    text = text.strip()
+    if not _FORM.fullmatch(text):
+        raise ValueError(f"not an amount: {text!r}")
+    if text.startswith("-"):
+        return -parse_amount(text[1:])
+    whole, _, rest = text.partition(".")
+    return 100 * int(whole) + int(rest or 0)
+
+
+def format_amount(cents):
+    """The text of an amount, always with two digits after the point."""
+    sign = "-" if cents < 0 else ""
+    return f"{sign}{abs(cents) // 100}.{abs(cents) % 100:02}"

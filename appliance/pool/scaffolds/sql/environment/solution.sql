@@ -1,0 +1,1 @@
+-- reader, books, first_due

@@ -1,0 +1,2 @@
+def span(low, high):
+    return high - low
