@@ -27,8 +27,8 @@ class TaskSettings:
     packs: tuple[str, ...] = setting(("starter",), help="names of shipped packs, or paths of pack folders")
     draw: str = setting(
         "learnable",
-        choices=("learnable", "shuffled"),
-        help="tasks whose outcome is least certain for the policy, or each task once per epoch",
+        choices=("learnable", "adaptive", "shuffled"),
+        help="tasks of the least certain outcome; the same with tiers, shares and caps; or each task once per epoch",
     )
 
 

@@ -204,7 +204,23 @@ def _draw(plan: Plan, journal: Journal, step: int) -> list[Task]:
     if recipe.tasks.draw == "shuffled":
         return draw.draw_shuffled(plan.train_tasks, recipe.seed, step, count)
     past = [draw.Score(*row) for row in journal.store.train_scores(plan.run_id, step)]
+    if recipe.tasks.draw == "adaptive":
+        return _draw_adaptive(plan, journal, past, step)
     return draw.draw_learnable(plan.train_tasks, past, recipe.seed, step, count)
+
+
+def _draw_adaptive(plan: Plan, journal: Journal, past: Sequence[draw.Score], step: int) -> list[Task]:
+    """Draw by tiers and shares, and tell which task was chosen by which share and how likely that was."""
+    from appliance.sampler import choices, roster, state
+    from appliance.sampler import draw as sampler
+
+    grpo, tasks = plan.recipe.grpo, {task.key: task for task in plan.train_tasks}
+    known = roster.make_roster((task.key, task.family, task.tier) for task in plan.train_tasks)
+    scores = [choices.Score(one.task_key, one.step, one.passes, one.attempts) for one in past]
+    wish = sampler.Wish(plan.recipe.seed, step, grpo.tasks_per_update, grpo.attempts_per_task)
+    drawn = sampler.draw(known, state.rebuilt(known, scores), wish)
+    journal.event("tasks.drawn", step=step, choices=[asdict(choice) for choice in drawn])
+    return [tasks[choice.task_key] for choice in drawn]
 
 
 def _samples(

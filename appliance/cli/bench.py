@@ -90,6 +90,24 @@ def judge(verdicts: int, data: Path | None, as_json: bool) -> None:
     _show(bench(from_environment(os.environ), verdicts, data, _say), as_json)
 
 
+@command.command("sampler")
+@click.option("--seeds", type=click.IntRange(1), default=5, show_default=True, help="Worlds of each setting.")
+@click.option("--tasks", type=click.IntRange(100), default=600, show_default=True, help="Tasks of a world.")
+@click.option(
+    "--scale", type=click.IntRange(1000), default=100_000, show_default=True, help="Tasks of the roster."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def sampler(seeds: int, tasks: int, scale: int, as_json: bool) -> None:
+    """Compare ways of drawing tasks with a simulated policy that learns, and time a draw from a large pool.
+
+    `saved` is uniform sampling's attempts (or cost) until the goal by this way's, medians over the seeds; `starved` the
+    most updates in a row in which an occupied tier was not drawn.
+    """
+    from appliance.bench.sampler import bench
+
+    _show(bench(seeds, tasks, scale, _say), as_json)
+
+
 def _say(text: str) -> None:
     click.echo(f"bench: {clean_text(text)}", err=True)
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Data = Mapping[str, Any]
 Listener = Callable[[str, Data], None]
 STAGES = ("sample", "judge", "learn", "publish")
-NOT_TOLD = frozenset({"live", "update.started", "checkpoint.saved", "daemon.idle"})
+NOT_TOLD = frozenset({"live", "update.started", "checkpoint.saved", "daemon.idle", "tasks.drawn"})
 """Kinds without a line of their own: others tell the same."""
 LIVE_ONLY = NOT_TOLD | {"stage", "base.preparing"}
 """On a terminal the live view shows these."""

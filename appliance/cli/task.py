@@ -40,6 +40,7 @@ VERBS: dict[str, str] = {
     "quarantine": "Take a task out of use until it was looked at.",
     "retire": "Take a task out of use for good.",
     "submit": "Hand a task in for review.",
+    "tiers": "Show where each task stands for a run's policy.",
 }
 """Verb to help line; the verb `x-y` is the object `command` in `appliance.cli.task_x_y`."""
 

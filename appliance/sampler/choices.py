@@ -1,16 +1,11 @@
-"""What goes into a draw and what comes out of it, and the draw that needs no evidence. No library is loaded here."""
+"""What goes into a draw and what comes out of it. No library is loaded here."""
 
 from __future__ import annotations
 
-import random
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from appliance.nouns import Task
-from appliance.orders import derive_seed
-
-Share = Literal["uniform", "canary", "mastered", "dormant", "staleness", "utility", "shuffled"]
+Share = Literal["uniform", "canary", "mastered", "dormant", "staleness", "utility"]
 """By which part of the draw a task was chosen."""
 
 Utility = Literal["odds", "learnable"]
@@ -42,16 +37,6 @@ class Choice:
     probability: float
     """That one slot of the batch goes to this task, caps and the other slots aside."""
     mean: float | None
-    """Posterior mean of the pass rate at that moment; None where no evidence is kept."""
+    """Posterior mean of the pass rate at that moment; None of a canary."""
     tier: str
-    """Where the task stood, a word of `tiers.TIERS`; the authored label where no evidence is kept."""
-
-
-def draw_shuffled(tasks: Sequence[Task], seed: int, step: int, count: int) -> list[Choice]:
-    """The choices of update `step` (from 1): windows over a fresh shuffle per epoch, so none starves."""
-    windows = len(tasks) // count
-    epoch, window = divmod(step - 1, windows)
-    shuffled = list(tasks)
-    random.Random(derive_seed(seed, "tasks", epoch)).shuffle(shuffled)
-    drawn = shuffled[window * count : (window + 1) * count]
-    return [Choice(task.key, "shuffled", 1 / len(tasks), None, task.tier) for task in drawn]
+    """Where the task stood, a word of `tiers.TIERS`, or `canary`."""

@@ -1,4 +1,4 @@
-"""A simulated policy that learns, to compare ways of drawing tasks. It shows what a draw can save, not what a model does.
+"""A simulated policy that learns, to compare ways of drawing tasks. It shows what a draw can save.
 
 The model, plainly. Task i passes with the odds of the logistic function of skill minus difficulty; its skill is the sum
 of a part of its own, one of its family and one general. A group of G attempts of which a share q passed raises the

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +32,7 @@ FAMILY_ATTEMPTS = 4.0
 
 Ints = npt.NDArray[np.int32]
 EVERY = slice(None)
+Numbers = TypeVar("Numbers", bound="npt.NDArray[Any]")
 
 
 @dataclass(frozen=True)
@@ -113,9 +116,7 @@ def observe(roster: Roster, state: State, step: int, scores: Sequence[Score]) ->
     return replace(grown, tier=_changed(grown.tier, places, moved))
 
 
-def _changed(
-    values: npt.NDArray[np.generic], places: Ints, new: npt.NDArray[np.generic]
-) -> npt.NDArray[np.generic]:
+def _changed(values: Numbers, places: Ints, new: Numbers) -> Numbers:
     found = values.copy()
     found[places] = new
     return found
@@ -136,3 +137,11 @@ def _costs(state: State, tries: Ints, places: Ints, told: Sequence[Score]) -> Fl
     found = state.cost.copy()
     found[places] = np.where(new > 0, mean, old)
     return found
+
+
+def rebuilt(roster: Roster, scores: Sequence[Score]) -> State:
+    """The state after all that is on record, update by update: equal records, equal state, so a resume draws alike."""
+    state = fresh(roster)
+    for step, group in groupby(sorted(scores, key=lambda score: score.step), key=lambda score: score.step):
+        state = observe(roster, state, step, list(group))
+    return state

@@ -1,7 +1,7 @@
 """Where a task stands for the policy of the moment: five tiers by pass rate, and when a task changes its tier.
 
-A task moves only when the 90 % interval of its posterior lies wholly inside the band of another tier and two groups or
-more were judged; else it stays where it was, so that luck at a border does not move it to and fro.
+A task moves only when the 90 % interval of its posterior lies wholly inside the band of another tier, or wholly outside
+that of its own, and two groups or more were judged; else it stays, so that luck at a border does not move it to and fro.
 """
 
 from __future__ import annotations
@@ -26,12 +26,17 @@ def moved(
 ) -> npt.NDArray[np.int8]:
     """The tiers of tasks with posteriors Beta(a, b) that stood in `tier`; all shapes (N,)."""
     below = np.stack([cdf(bound, a, b) for bound in BOUNDS])
-    found = tier.copy()
+    enough, found = tries >= LEAST_TRIES, tier.copy()
+    rows = np.arange(len(tier))
+    # The interval has left the band of the present tier: the mean says which one is nearest.
+    gone = (below[tier + 1, rows] <= TAIL) | (below[tier, rows] >= 1 - TAIL)
+    nearest = np.digitize(a / (a + b), BOUNDS[1:-1]).astype(np.int8)
+    found[gone & enough] = nearest[gone & enough]
     for place in range(len(TIERS)):
         # An interval ends in 0 or 1 only where all of it is there, so the outer bands are open to their side.
         left = (below[place] <= TAIL) | (BOUNDS[place] == 0.0)
         right = (below[place + 1] >= 1 - TAIL) | (BOUNDS[place + 1] == 1.0)
-        found[left & right & (tries >= LEAST_TRIES)] = place
+        found[left & right & enough] = place
     return found
 
 
