@@ -138,7 +138,7 @@ def test_canaries_get_their_hundredth_and_no_evidence() -> None:
 
 def test_in_simulation_the_draw_saves_attempts_and_starves_nobody() -> None:
     spent = dict.fromkeys(("uniform", "odds"), 0)
-    for seed in range(2):
+    for seed in range(8):
         world = make_world("mixed", seed, tasks=200)
         for way in spent:
             course = run_course(world, way, seed)
