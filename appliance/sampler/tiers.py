@@ -1,6 +1,6 @@
 """Where a task stands for the policy of the moment: five tiers by pass rate, and when a task changes its tier.
 
-A task moves only when the 90 % interval of its posterior lies wholly inside the band of another tier, or outside that of
+A task moves only when the 90 % interval of its posterior lies inside the band of another tier, or outside that of
 its own, and two groups or more were judged; else it stays, so that luck at a border does not move it to and fro.
 """
 
