@@ -1,85 +1,58 @@
-"""Which tasks an update tries: those whose outcome is least certain for the policy of the moment.
-
-A task that always fails or always passes gives a dead group, and a dead group teaches nothing. So every task keeps a
-Beta posterior of its pass rate, older evidence counting less since the policy moves, with the rate of its tier as
-prior; its weight in the draw is the posterior mean of p(1 - p), the learnability of arXiv 2502.12272, with a floor
-so that no task is out of reach for good. Pure arithmetic: equal evidence and seed, equal draw.
-"""
+"""Which tasks an update tries: by the sampler, or each once per epoch. Equal evidence and seed, equal draw."""
 
 from __future__ import annotations
 
 import random
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from appliance.nouns import Task
 from appliance.orders import derive_seed
-
-MEMORY = 0.9
-"""Evidence that is one update older counts this much of it."""
-PRIOR_ATTEMPTS = 4.0
-"""The rate of the tier weighs as much as this many attempts at the task itself."""
-FLOOR = 0.02
-"""Smallest weight; the largest possible is 0.25."""
+from appliance.recipe import Recipe
+from appliance.sampler.choices import Choice, Score
 
 
 @dataclass(frozen=True, slots=True)
-class Score:
-    """What one group came to: `passes` of the `attempts` that have a reward, at update `step`."""
+class Asked:
+    """What is wanted of a draw: `count` tasks for update `step` (from 1).
 
-    task_key: str
+    `number` counts the draws of one update, from 1; `taken` are the keys that the earlier ones drew.
+    """
+
     step: int
-    passes: int
-    attempts: int
+    count: int
+    number: int = 1
+    taken: Collection[str] = ()
 
 
-def draw_shuffled(tasks: Sequence[Task], seed: int, step: int, count: int) -> list[Task]:
-    """Return the tasks of update `step` (from 1): windows over a fresh shuffle per epoch, so none starves."""
-    windows = len(tasks) // count
-    epoch, window = divmod(step - 1, windows)
+def draw_shuffled(tasks: Sequence[Task], seed: int, asked: Asked) -> list[Task]:
+    """Windows over a fresh shuffle per epoch, so none starves; a later draw of an update is at random."""
+    if asked.number > 1:
+        left = [task for task in tasks if task.key not in asked.taken]
+        return random.Random(derive_seed(seed, "tasks", asked.step, asked.number)).sample(left, asked.count)
+    windows = len(tasks) // asked.count
+    epoch, window = divmod(asked.step - 1, windows)
     shuffled = list(tasks)
     random.Random(derive_seed(seed, "tasks", epoch)).shuffle(shuffled)
-    return shuffled[window * count : (window + 1) * count]
+    return shuffled[window * asked.count : (window + 1) * asked.count]
 
 
-def draw_learnable(
-    tasks: Sequence[Task], past: Sequence[Score], seed: int, step: int, count: int
-) -> list[Task]:
-    """Return `count` different tasks for update `step`, drawn by learnability (Efraimidis and Spirakis, 2006)."""
-    weights = learnability(tasks, past, step)
-    source = random.Random(derive_seed(seed, "draw", step))
-    keys = {task.key: source.random() ** (1 / weights[task.key]) for task in tasks}
-    return sorted(tasks, key=lambda task: keys[task.key], reverse=True)[:count]
+def draw_adaptive(
+    tasks: Sequence[Task], canaries: Sequence[Task], past: Sequence[Score], recipe: Recipe, asked: Asked
+) -> list[Choice]:
+    """By tiers and shares, given what came before (see `appliance.sampler`)."""
+    from appliance.sampler import draw as sampler
+    from appliance.sampler.roster import make_roster
+    from appliance.sampler.state import rebuilt
 
-
-def learnability(tasks: Sequence[Task], past: Sequence[Score], step: int) -> dict[str, float]:
-    """Return the weight of every task in the draw of update `step`, given what came before it."""
-    tiers = {task.key: task.tier for task in tasks}
-    by_task = _faded(past, step, lambda score: score.task_key)
-    by_tier = _faded(past, step, lambda score: tiers.get(score.task_key, ""))
-    weights = {}
-    for task in tasks:
-        tier_passes, tier_fails = by_tier[task.tier]
-        rate = (1 + tier_passes) / (2 + tier_passes + tier_fails)
-        passes, fails = by_task[task.key]
-        spread = _mean_spread(PRIOR_ATTEMPTS * rate + passes, PRIOR_ATTEMPTS * (1 - rate) + fails)
-        weights[task.key] = max(spread, FLOOR)
-    return weights
-
-
-def _mean_spread(a: float, b: float) -> float:
-    """The mean of p(1 - p) for p drawn from Beta(a, b)."""
-    return a * b / ((a + b) * (a + b + 1))
-
-
-def _faded(
-    past: Sequence[Score], step: int, name: Callable[[Score], str]
-) -> Mapping[str, tuple[float, float]]:
-    """Passes and fails by name, each faded by its age at update `step`."""
-    counts: dict[str, tuple[float, float]] = defaultdict(lambda: (0.0, 0.0))
-    for score in past:
-        (passes, fails), weight = counts[name(score)], MEMORY ** (step - 1 - score.step)
-        missed = score.attempts - score.passes
-        counts[name(score)] = (passes + weight * score.passes, fails + weight * missed)
-    return counts
+    known = make_roster((task.key, task.family, task.tier) for task in tasks)
+    wish = sampler.Wish(
+        recipe.seed,
+        asked.step,
+        asked.count,
+        recipe.grpo.attempts_per_task,
+        number=asked.number,
+        taken=asked.taken,
+        canaries=sorted(task.key for task in canaries),
+    )
+    return sampler.draw(known, rebuilt(known, past), wish)

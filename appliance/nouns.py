@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 SCHEMA_VERSION = 1
 
-Purpose = Literal["train", "eval"]
+Purpose = Literal["train", "eval", "canary"]
 """Why an attempt was made: `eval` tokens never enter an update."""
 
 StopReason = Literal["stop", "end_of_text", "max_tokens", "context_full", "cancelled", "error"]

@@ -58,6 +58,8 @@ class Batch:
     sampling: Sampling
     attempts: int
     """Attempts per task."""
+    number: int = 1
+    """Which of the batches of this update and purpose, from 1."""
 
     @property
     def name(self) -> str:
@@ -89,7 +91,7 @@ def _order(batch: Batch, task: Task, index: int, place: int, size: int) -> Order
         policy_version=batch.policy_version,
         harness=batch.harness,
         sampling=batch.sampling,
-        batch=batch.name,
+        batch=batch.name if batch.number == 1 else f"{batch.name}#{batch.number}",
         place=place,
         size=size,
     )

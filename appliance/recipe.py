@@ -26,9 +26,12 @@ class ModelSettings:
 class TaskSettings:
     packs: tuple[str, ...] = setting(("starter",), help="names of shipped packs, or paths of pack folders")
     draw: str = setting(
-        "learnable",
-        choices=("learnable", "adaptive", "shuffled"),
-        help="tasks of the least certain outcome; the same with tiers, shares and caps; or each task once per epoch",
+        "adaptive",
+        choices=("adaptive", "shuffled"),
+        help="where the policy's outcome is least certain, by tiers and shares; or each task once per epoch",
+    )
+    approved_only: bool = setting(
+        False, help="only tasks that were approved as they are now; else all but the quarantined and retired"
     )
 
 
@@ -52,6 +55,9 @@ class GrpoSettings:
     updates: int = setting(20, low=0, help="updates to make")
     tasks_per_update: int = setting(8, low=1, high=1024, help="groups per update")
     attempts_per_task: int = setting(8, low=2, high=256, help="attempts per group")
+    dynamic: int = setting(
+        0, low=0, high=16, help="further draws of an update, each of as many tasks as groups were dead so far"
+    )
     learning_rate: float = setting(1e-4, low=1e-9, high=1.0, help="AdamW step size")
     rank: int = setting(16, low=1, high=512, help="LoRA rank")
     alpha: float = setting(32.0, low=1e-3, help="LoRA alpha; the scale is alpha / rank")

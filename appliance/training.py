@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any, Protocol
+from dataclasses import asdict
+from typing import Any
 
-from appliance import agent, checkpoints, docket, draw
-from appliance.advantage import GroupOutcome, judge_group
-from appliance.errors import ConfigError, IntegrityError
+from appliance import checkpoints
+from appliance.advantage import GroupOutcome
+from appliance.errors import IntegrityError
+from appliance.exploration import batch_of, explore, roll, tell_stage
 from appliance.journal import Journal
-from appliance.nouns import Purpose, Sample, Sampling, Task
-from appliance.orders import Batch, Order, place_orders
-from appliance.recipe import Recipe
+from appliance.nouns import Sample, Task
+from appliance.plan import Crew, Plan
 
 PARITY_SAMPLES = 16
 PARITY_MEAN_LIMIT = 0.03
@@ -27,96 +26,6 @@ PARITY_MEAN_LIMIT = 0.03
 An F32 rollout file against a learner with an fp32 body and a bf16 head differs by about 0.013 (fp32 head:
 0.001); a wrong adapter, scale or position differs by tenths.
 """
-
-
-class Stopped(Exception):
-    """The operator asked the run to stop; what is done is kept."""
-
-
-class Learner(Protocol):
-    """The verbs of the learner process that the cycle uses."""
-
-    def step(self, samples: Sequence[Sample], planned_tokens: int) -> Any: ...
-    def score(self, samples: Sequence[Sample]) -> Sequence[Sequence[float]]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Rolled:
-    """How long a batch took: `sample_s` until the last attempt, `judge_s` from there to the last verdict."""
-
-    sample_s: float
-    judge_s: float
-
-
-class Crew(Protocol):
-    """The processes of a run, started and connected."""
-
-    @property
-    def learner(self) -> Learner: ...
-    def roll(self, orders: Sequence[Order]) -> Rolled: ...
-    def publish(self, adapter: Path, version: str, peft: Path | None) -> float: ...
-    def check_stop(self) -> None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Trained:
-    """What an earlier run trained: the file of its adapter, and the policy version that makes."""
-
-    adapter: Path
-    version: str
-
-
-def policy_version(base_version: str, run_id: str, step: int) -> str:
-    """The policy after `step` (1 or more) updates of a run."""
-    return f"{base_version}+{run_id}.u{step:04d}"
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What a run is to do, resolved."""
-
-    run_id: str
-    recipe: Recipe
-    folder: Path
-    base_version: str
-    train_tasks: tuple[Task, ...]
-    eval_tasks: tuple[Task, ...]
-    policy: Trained | None = None
-    """What is evaluated instead of the base; None where a run trains."""
-
-    def version(self, step: int) -> str:
-        """The policy version after `step` updates."""
-        if step == 0:
-            return self.policy.version if self.policy else self.base_version
-        return policy_version(self.base_version, self.run_id, step)
-
-
-def check_plan(plan: Plan) -> None:
-    """Refuse a plan that cannot be carried out, before anything is started."""
-    wanted, found = plan.recipe.grpo.tasks_per_update, len(plan.train_tasks)
-    _check_harness(plan)
-    if plan.recipe.grpo.updates and wanted > found:
-        raise ConfigError(
-            f"grpo.tasks_per_update is {wanted} but the packs hold {found} train tasks",
-            remedy="lower it or add a pack to tasks.packs",
-        )
-    if not plan.eval_tasks:
-        raise ConfigError(
-            f"the packs hold no task of the split {plan.recipe.evaluation.split!r}",
-            remedy="add a pack with such tasks to tasks.packs, or change evaluation.split",
-        )
-
-
-def _check_harness(plan: Plan) -> None:
-    """An attempt that cannot be handed in would fail for a reason that is not the policy's."""
-    name = plan.recipe.sampling.harness
-    served = agent.harness_named(name).KINDS
-    for task in (*(plan.train_tasks if plan.recipe.grpo.updates else ()), *plan.eval_tasks):
-        if task.kind not in served:
-            raise ConfigError(
-                f"the harness {name!r} makes no attempts at tasks of the kind {task.kind!r}, such as {task.key}",
-                remedy=f"use packs whose tasks are of the kind {', '.join(served)}",
-            )
 
 
 def train(plan: Plan, crew: Crew, journal: Journal, clock: Callable[[], float], first: int = 1) -> int:
@@ -145,8 +54,8 @@ def _evaluate_once(plan: Plan, crew: Crew, journal: Journal, step: int) -> None:
         return
     settings, started = plan.recipe.evaluation, journal.clock()
     journal.event("evaluation.started", step=step, tasks=len(plan.eval_tasks), attempts=settings.attempts)
-    batch = _batch(plan, step, step, "eval", settings.temperature, settings.attempts)
-    rows, _ = _roll(plan, crew, journal, batch, plan.eval_tasks)
+    batch = batch_of(plan, step, step, "eval")
+    rows, _ = roll(plan, crew, journal, batch, plan.eval_tasks)
     by_task = {task.key: _tally(task, rows[batch.group_id(task)]) for task in plan.eval_tasks}
     rates = [tally["c"] / tally["n"] for tally in by_task.values() if tally["n"]]
     evaluation = {
@@ -175,52 +84,20 @@ def _tally(task: Task, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def _update(plan: Plan, crew: Crew, journal: Journal, step: int, *, check_parity: bool) -> None:
     settings, started = plan.recipe.grpo, journal.clock()
-    tasks = _draw(plan, journal, step)
-    journal.event("update.started", step=step, updates=settings.updates)
-    sampling = plan.recipe.sampling
-    batch = _batch(plan, step, step - 1, "train", sampling.temperature, settings.attempts_per_task)
-    rows, rolled = _roll(plan, crew, journal, batch, tasks)
-    outcomes = {group: judge_group([row["reward"] for row in members]) for group, members in rows.items()}
-    for group, outcome in outcomes.items():
-        journal.store.close_group(group, outcome.state, outcome.mean)
+    rows, outcomes, rolled = explore(plan, crew, journal, step)
     samples = _samples(journal, rows, outcomes)
     if check_parity and samples:
         _check_parity(crew, journal, step, samples[:: max(1, len(samples) // PARITY_SAMPLES)])
-    _stage(journal, plan, crew, step, "learn")
-    planned = settings.tasks_per_update * settings.attempts_per_task * sampling.max_tokens
+    tell_stage(journal, plan, crew, step, "learn")
+    planned = settings.tasks_per_update * settings.attempts_per_task * plan.recipe.sampling.max_tokens
     learned = asdict(crew.learner.step(samples, planned)) if samples else {}
-    _stage(journal, plan, crew, step, "publish")
+    tell_stage(journal, plan, crew, step, "publish")
     swap_s = _publish(plan, crew, step)
     learn_s = learned.pop("seconds", 0.0)
     times = {"sample_s": rolled.sample_s, "judge_s": rolled.judge_s, "learn_s": learn_s, "swap_s": swap_s}
     version = {"policy_version": plan.version(step)}
     journal.update(step, started, _summary(rows, outcomes) | times | learned | version)
     _checkpoint(plan, crew, journal, step)
-
-
-def _draw(plan: Plan, journal: Journal, step: int) -> list[Task]:
-    """The tasks of an update. Only train groups are evidence: what is held out must not steer the training."""
-    recipe, count = plan.recipe, plan.recipe.grpo.tasks_per_update
-    if recipe.tasks.draw == "shuffled":
-        return draw.draw_shuffled(plan.train_tasks, recipe.seed, step, count)
-    past = [draw.Score(*row) for row in journal.store.train_scores(plan.run_id, step)]
-    if recipe.tasks.draw == "adaptive":
-        return _draw_adaptive(plan, journal, past, step)
-    return draw.draw_learnable(plan.train_tasks, past, recipe.seed, step, count)
-
-
-def _draw_adaptive(plan: Plan, journal: Journal, past: Sequence[draw.Score], step: int) -> list[Task]:
-    """Draw by tiers and shares, and tell which task was chosen by which share and how likely that was."""
-    from appliance.sampler import choices, roster, state
-    from appliance.sampler import draw as sampler
-
-    grpo, tasks = plan.recipe.grpo, {task.key: task for task in plan.train_tasks}
-    known = roster.make_roster((task.key, task.family, task.tier) for task in plan.train_tasks)
-    scores = [choices.Score(one.task_key, one.step, one.passes, one.attempts) for one in past]
-    wish = sampler.Wish(plan.recipe.seed, step, grpo.tasks_per_update, grpo.attempts_per_task)
-    drawn = sampler.draw(known, state.rebuilt(known, scores), wish)
-    journal.event("tasks.drawn", step=step, choices=[asdict(choice) for choice in drawn])
-    return [tasks[choice.task_key] for choice in drawn]
 
 
 def _samples(
@@ -275,44 +152,6 @@ def _checkpoint(plan: Plan, crew: Crew, journal: Journal, step: int) -> None:
     version = plan.version(step)
     place = checkpoints.save(plan.folder, step, version, crew.learner)
     journal.event("checkpoint.saved", step=step, path=str(place), policy_version=version)
-
-
-# shared by both
-
-
-def _batch(plan: Plan, step: int, trained: int, purpose: Purpose, temperature: float, attempts: int) -> Batch:
-    """`trained` is how many updates the policy that samples has had."""
-    recipe = plan.recipe
-    sampling = Sampling(temperature, recipe.sampling.max_tokens, agent.stops_of(recipe.sampling.harness))
-    version = plan.version(trained)
-    harness = recipe.sampling.harness
-    return Batch(plan.run_id, recipe.seed, step, purpose, version, harness, sampling, attempts)
-
-
-def _roll(
-    plan: Plan, crew: Crew, journal: Journal, batch: Batch, tasks: Sequence[Task]
-) -> tuple[dict[str, list[dict[str, Any]]], Rolled]:
-    """Make and judge a batch; return its rows by group, in order of index."""
-    orders = place_orders(batch, tasks)
-    common = {"run_id": plan.run_id, "step": batch.step, "purpose": batch.purpose}
-    version = {"policy_version": batch.policy_version}
-    groups = [common | version | {"id": batch.group_id(task), "task_key": task.key} for task in tasks]
-    journal.store.add_groups(groups)
-    _stage(journal, plan, crew, batch.step, "sample")
-    rolled = crew.roll(orders)
-    # The queue of the reviewers grows with the verdicts, so that the screens show it while the run goes.
-    docket.fill(journal.store, journal.clock())
-    outcomes = journal.store.outcomes(plan.run_id, batch.step, batch.purpose)
-    rows: dict[str, list[dict[str, Any]]] = {batch.group_id(task): [] for task in tasks}
-    for order in orders:
-        rows[order.group_id].append(outcomes[order.attempt_id])
-    return rows, rolled
-
-
-def _stage(journal: Journal, plan: Plan, crew: Crew, step: int, stage: str) -> None:
-    crew.check_stop()
-    journal.event("stage", step=step, stage=stage)
-    journal.live(stage=stage, step=step, updates=plan.recipe.grpo.updates)
 
 
 def _summary(

@@ -132,6 +132,11 @@ def verifier_of(task: Task) -> str:
     return verifier_hash(task.kind, fingerprint(asked(task)))
 
 
+def verifier_now(task: Task) -> str:
+    """The same, of the source files as they are on the disk at this moment."""
+    return verifier_hash.__wrapped__(task.kind, fingerprint(asked(task)))
+
+
 @functools.cache
 def verifier_hash(kind: str, quality: str = "") -> str:
     """What judged: the verifier's own source files, the version of the appliance, the fingerprint of what measures."""

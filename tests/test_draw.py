@@ -1,62 +1,56 @@
-"""The draw: what the policy can partly do comes up most, everything comes up sometimes, and a run repeats."""
+"""The draw of an update: each task once per epoch, or by the sampler; a run repeats, and canaries come now and then."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Sequence
 
 import pytest
 
-from appliance.draw import FLOOR, Score, draw_learnable, draw_shuffled, learnability
+from appliance.draw import Asked, draw_adaptive, draw_shuffled
 from appliance.nouns import Task
+from appliance.recipe import GrpoSettings, ModelSettings, Recipe
+from appliance.sampler.choices import Score
+
+RECIPE = Recipe("r", model=ModelSettings("starter"), grpo=GrpoSettings(attempts_per_task=8))
 
 
-def task(name: str, tier: str = "easy") -> Task:
-    return Task(f"p/{name}", "p", "function", "train", tier, name, "/", "", "", name, "h", "h", "h")
+def task(name: str, tier: str = "easy", split: str = "train") -> Task:
+    return Task(f"p/{name}", "p", "function", split, tier, name, "/", "", "", name, "h", "h", "h")
 
 
 TASKS = [task(f"t{number}") for number in range(10)]
 
 
-def scores(step: int, passes: dict[str, int], attempts: int = 8) -> list[Score]:
-    return [Score(f"p/{name}", step, count, attempts) for name, count in passes.items()]
+def shuffled(seed: int, asked: Asked) -> Sequence[str]:
+    return [found.key for found in draw_shuffled(TASKS, seed, asked)]
+
+
+def adaptive(seed: int, asked: Asked) -> Sequence[str]:
+    recipe = Recipe("r", seed=seed, model=ModelSettings("starter"))
+    return [choice.task_key for choice in draw_adaptive(TASKS, [], [], recipe, asked)]
 
 
 def test_a_shuffled_draw_takes_every_task_once_per_epoch() -> None:
-    drawn = [found.key for step in range(1, 6) for found in draw_shuffled(TASKS, seed=0, step=step, count=2)]
+    drawn = [key for step in range(1, 6) for key in shuffled(0, Asked(step, 2))]
     assert sorted(drawn) == sorted(found.key for found in TASKS)
 
 
-@pytest.mark.parametrize("draw", [draw_shuffled, lambda *rest: draw_learnable(rest[0], [], *rest[1:])])
-def test_a_draw_changes_with_the_seed_and_repeats_without(draw: object) -> None:
-    assert callable(draw)
-    draws = [tuple(t.key for t in draw(TASKS, seed, 1, 5)) for seed in (0, 0, 1, 2, 3)]
+@pytest.mark.parametrize("draw", [shuffled, adaptive])
+def test_a_draw_changes_with_the_seed_and_repeats_without(
+    draw: Callable[[int, Asked], Sequence[str]],
+) -> None:
+    draws = [tuple(draw(seed, Asked(1, 5))) for seed in (0, 0, 1, 2, 3)]
     assert draws[0] == draws[1]
     assert len(set(draws)) > 1
 
 
-def test_a_learnable_draw_has_no_task_twice() -> None:
-    drawn = draw_learnable(TASKS, scores(1, {"t0": 4}), seed=3, step=2, count=10)
-    assert sorted(found.key for found in drawn) == sorted(found.key for found in TASKS)
-
-
-def test_an_undecided_task_weighs_more_than_a_lost_or_a_solved_one() -> None:
-    weights = learnability(TASKS, scores(1, {"t0": 0, "t1": 4, "t2": 8}), step=2)
-    assert weights["p/t1"] > weights["p/t3"] > weights["p/t0"]
-    assert weights["p/t1"] > weights["p/t2"]
-
-
-def test_a_tier_lends_its_rate_to_tasks_that_were_never_tried() -> None:
-    tasks = [*TASKS, *(task(f"h{number}", "hard") for number in range(10))]
-    past = scores(1, {"t0": 4, "t1": 5, "h0": 0, "h1": 0, "h2": 0})
-    weights = learnability(tasks, past, step=2)
-    assert weights["p/t9"] > 2 * weights["p/h9"]
-
-
-def test_old_evidence_fades_and_no_task_is_out_of_reach() -> None:
-    tasks = [task("t0"), *(task(f"h{number}", "hard") for number in range(3))]
-    past = scores(1, {"t0": 0, "h0": 0, "h1": 0}, attempts=64)
-    fresh, stale = learnability(tasks, past, step=2), learnability(tasks, past, step=40)
-    assert fresh["p/t0"] == FLOOR < stale["p/t0"]
+@pytest.mark.parametrize("draw", [shuffled, adaptive])
+def test_later_draws_of_an_update_take_what_is_left(draw: Callable[[int, Asked], Sequence[str]]) -> None:
+    first = draw(0, Asked(1, 4))
+    second = draw(0, Asked(1, 3, 2, tuple(first)))
+    third = draw(0, Asked(1, 3, 3, (*first, *second)))
+    assert sorted([*first, *second, *third]) == sorted(found.key for found in TASKS)
 
 
 def test_over_many_updates_the_attempts_go_where_they_teach() -> None:
@@ -64,9 +58,33 @@ def test_over_many_updates_the_attempts_go_where_they_teach() -> None:
     tasks = [*TASKS, *(task(f"h{number}", "hard") for number in range(10))]
     past: list[Score] = []
     drawn: Counter[str] = Counter()
-    for step in range(1, 31):
-        for found in draw_learnable(tasks, past, seed=0, step=step, count=4):
-            past.append(Score(found.key, step, 4 if found.tier == "easy" else 0, 8))
-            drawn[found.tier] += 1
+    for step in range(1, 91):
+        for choice in draw_adaptive(tasks, [], past, RECIPE, Asked(step, 4)):
+            easy = choice.task_key.startswith("p/t")
+            past.append(Score(choice.task_key, step, 4 if easy else 0, 8))
+            drawn["easy" if easy else "hard"] += 1
     assert drawn["hard"] > 0
-    assert drawn["easy"] > 3 * drawn["hard"]
+    assert drawn["easy"] > 2 * drawn["hard"]
+
+
+def test_what_is_dear_is_drawn_less() -> None:
+    tasks = [task(f"t{number}") for number in range(40)]
+    past = [Score(one.key, 1, 4, 8, cost=300.0 if place % 2 else 30.0) for place, one in enumerate(tasks)]
+    drawn = Counter(
+        int(choice.task_key[3:]) % 2
+        for step in range(2, 42)
+        for choice in draw_adaptive(tasks, [], past, RECIPE, Asked(step, 8))
+    )
+    assert drawn[0] > 1.5 * drawn[1]
+
+
+def test_canaries_get_a_hundredth_of_the_slots() -> None:
+    canaries = [task("c0", split="canary"), task("c1", split="canary")]
+    tasks = [task(f"t{number}") for number in range(40)]
+    shares = Counter(
+        choice.share
+        for step in range(1, 201)
+        for choice in draw_adaptive(tasks, canaries, [], RECIPE, Asked(step, 8))
+    )
+    assert 8 <= shares["canary"] <= 24
+    assert shares.total() == 200 * 8

@@ -84,7 +84,7 @@ def test_train_scores_count_what_came_before_and_leave_out_what_has_no_reward(st
     for other in (replace(ATTEMPT, id="later", step=2), replace(ATTEMPT, id="held", purpose="eval")):
         store.add_attempt(replace(other, group_id=other.id), "x", created=1.0)
         store.set_verdict(other.id, VERDICT)
-    assert store.train_scores("r", before=2) == [("p/t", 1, 1, 1)]
+    assert store.train_scores("r", before=2) == [("p/t", 1, 1, 1, 1.0)]
     assert store.train_scores("r", before=1) == []
 
 

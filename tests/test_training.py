@@ -10,8 +10,8 @@ import pytest
 from appliance import checkpoints
 from appliance.errors import ConfigError, IntegrityError
 from appliance.nouns import Task
+from appliance.plan import Plan, check_plan
 from appliance.recipe import load_recipe
-from appliance.training import Plan, check_plan
 
 
 def plan(train: int, held_out: int) -> Plan:

@@ -28,7 +28,9 @@ def command() -> None:
 @command.command("list")
 @click.argument("run_id", metavar="RUN")
 @click.option("--step", type=int, help="Only this update or evaluation.")
-@click.option("--purpose", type=click.Choice(["train", "eval"]), help="Only training or only evaluation.")
+@click.option(
+    "--purpose", type=click.Choice(["train", "eval", "canary"]), help="Only what was tried for this."
+)
 @click.option("--task", help="Only this task key.")
 @click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True, help="Rows at most.")
 @click.option(

@@ -47,7 +47,7 @@ def command(run_id: str, every: bool, as_json: bool) -> None:
 
 
 def standing(
-    recipe: dict[str, Any], scores: list[tuple[str, int, int, int]], source: str
+    recipe: dict[str, Any], scores: list[tuple[str, int, int, int, float]], source: str
 ) -> list[dict[str, Any]]:
     """Every train task of a recipe with its posterior, the widest interval first."""
     from appliance.daemon.embedded import load_tasks

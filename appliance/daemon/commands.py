@@ -18,11 +18,11 @@ from appliance.daemon.book import Book, Wish
 from appliance.daemon.condition import Condition
 from appliance.daemon.service import Hold, Service
 from appliance.errors import ConfigError, UsageError
+from appliance.plan import check_plan
 from appliance.queue.client import Queue
 from appliance.queue.requeue import cancel, requeue
 from appliance.recipe import recipe_from_json
 from appliance.sandbox.seat import Peer
-from appliance.training import check_plan
 
 Args = Mapping[str, Any]
 Result = dict[str, Any]

@@ -13,10 +13,10 @@ from appliance.daemon.policy import EnginePolicy
 from appliance.errors import BY_KIND, ApplianceError, EngineError, LearnerError, StoreError
 from appliance.learn.client import Learner
 from appliance.orders import Order
+from appliance.plan import Rolled, Stopped
 from appliance.queue.client import Queue
 from appliance.queue.records import Job, Request
 from appliance.store import Store
-from appliance.training import Rolled, Stopped
 
 POLL_S = 0.5
 GATE_PATIENCE_S = 20.0

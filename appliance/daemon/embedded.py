@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from appliance import checkpoints
+from appliance.agent import harness_named
 from appliance.daemon import lock
 from appliance.daemon.book import Book, Wish, load_wish, save_wish
 from appliance.daemon.gear import Gear
@@ -22,11 +23,12 @@ from appliance.errors import ApplianceError, ConfigError, IntegrityError, Learne
 from appliance.journal import Listener
 from appliance.nouns import Task
 from appliance.paths import Paths, jailer_socket
-from appliance.pool import states
+from appliance.plan import Plan, Stopped, Trained, check_plan
+from appliance.pool import pins, states
 from appliance.recipe import Recipe
 from appliance.store import Store
 from appliance.tasks import load_pack, shipped_packs
-from appliance.training import Plan, Stopped, Trained, check_plan, train
+from appliance.training import train
 from appliance.yard import Yard
 
 
@@ -141,13 +143,14 @@ def load_tasks(recipe: Recipe) -> tuple[Task, ...]:
 
 
 def _open_run(wish: Wish, book: Book, tasks: tuple[Task, ...], base_version: str, supervisor: str) -> Plan:
-    hashes = {task.key: task.task_hash for task in tasks}
-    tasks = tuple(states.unbarred(book.store, tasks))
+    pinned = pins.pins_of(tasks)
+    usable = states.active if wish.recipe.tasks.approved_only else states.unbarred
+    tasks = tuple(usable(book.store, tasks))
     policy = find_policy(book, wish.recipe, base_version)
     check_plan(make_plan("", wish.recipe, Path(), base_version, tasks, policy))
     run_id = wish.resume or book.record(wish, "running")
     folder = book.folder(run_id)
-    _bind(folder, base_version, hashes)
+    _bind(folder, base_version, pinned)
     row = book.store.run(run_id)
     if (row["state"], row["supervisor"]) != ("running", supervisor):  # the daemon began it before preparing
         book.begin(run_id, supervisor)
@@ -166,19 +169,21 @@ def make_plan(
     train_tasks = tuple(task for task in tasks if task.split == "train")
     split = recipe.evaluation.split
     eval_tasks = tuple(task for task in tasks if split in ("all", task.split))
-    return Plan(run_id, recipe, folder, base_version, train_tasks, eval_tasks, policy)
+    served = harness_named(recipe.sampling.harness).KINDS
+    canaries = tuple(task for task in tasks if task.split == "canary" and task.kind in served)
+    pinned = pins.pins_of((*train_tasks, *eval_tasks, *canaries))
+    return Plan(run_id, recipe, folder, base_version, train_tasks, eval_tasks, canaries, pinned, policy)
 
 
-def _bind(folder: Path, base_version: str, hashes: dict[str, str]) -> None:
+def _bind(folder: Path, base_version: str, pinned: pins.Pins) -> None:
     """At the first start note what the run works on; at a later one refuse what changed since."""
     saved = load_wish(folder / "recipe.json")
     if "base" not in saved:
-        save_wish(folder, saved | {"base": base_version, "tasks": hashes})
+        save_wish(folder, saved | {"base": base_version, "pins": pinned})
         return
-    changed = [key for key, value in saved["tasks"].items() if hashes.get(key) != value]
-    if saved["base"] != base_version or changed:
-        what = f"tasks {', '.join(changed[:3])}" if changed else "the base model"
-        raise IntegrityError(f"{what} changed since the run began", remedy="start a new run")
+    if saved["base"] != base_version:
+        raise IntegrityError("the base model changed since the run began", remedy="start a new run")
+    pins.check_same(saved["pins"], pinned)
 
 
 @contextmanager

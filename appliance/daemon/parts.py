@@ -24,11 +24,11 @@ from appliance.learn.client import Learner
 from appliance.learn.settings import LearnerSettings, LoraSettings
 from appliance.leash import Leash
 from appliance.nouns import Task, Verdict
+from appliance.plan import Plan
 from appliance.queue.client import Queue
 from appliance.queue.workers import JobContext, Overrun, Workers
 from appliance.sandbox.witness import Witness
 from appliance.seal import seal_at
-from appliance.training import Plan
 
 JAIL_THREADS = 2
 """For each core, the most: how many of them work is the queue's to fit to the load."""
@@ -48,7 +48,7 @@ def start_crew(stack: ExitStack, plan: Plan, gear: Gear, stop: Callable[[], bool
     queue.cancel_group(plan.run_id)
     tell = _Teller(gear, queue, plan.recipe.grpo.updates)
     crew = EmbeddedCrew(journal.store, queue, policy, learner, f"{time.time_ns():x}", stop, tell)
-    tasks = {task.key: task for task in (*plan.train_tasks, *plan.eval_tasks)}
+    tasks = {task.key: task for task in (*plan.train_tasks, *plan.eval_tasks, *plan.canaries)}
     lot = Lot(plan.recipe.judge.audit_share, plan.recipe.seed)
     judge, seal = Judge(gear.yard), seal_at(gear.paths.verifier_key)
     golds = GoldControl(judge, seal, partial(_tell_broken, journal))

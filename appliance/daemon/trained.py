@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from appliance.daemon.book import Book
 from appliance.errors import ConfigError, IntegrityError, NotFoundError
+from appliance.plan import Trained, policy_version
 from appliance.recipe import Recipe
-from appliance.training import Trained, policy_version
 
 
 def find_policy(book: Book, recipe: Recipe, base_version: str) -> Trained | None:

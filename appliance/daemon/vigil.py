@@ -11,8 +11,8 @@ from appliance.daemon.gear import Gear
 from appliance.daemon.processes import Holder
 from appliance.daemon.stalls import Stalls
 from appliance.errors import SandboxError
+from appliance.plan import Plan
 from appliance.sandbox.remote import RemoteJails
-from appliance.training import Plan
 from appliance.yard import Yard
 
 

@@ -87,10 +87,18 @@ def active(store: Store, tasks: Sequence[Task]) -> list[Task]:
     return [task for task in tasks if states[task.key] == "active"]
 
 
+BARRED = ("quarantined", "retired")
+
+
 def unbarred(store: Store, tasks: Sequence[Task]) -> list[Task]:
     """Those of the tasks that are neither in quarantine nor retired, whether anybody approved them or not."""
     states = states_of(store, tasks)
-    return [task for task in tasks if states[task.key] not in ("quarantined", "retired")]
+    return [task for task in tasks if states[task.key] not in BARRED]
+
+
+def barred_since(store: Store) -> frozenset[str]:
+    """Keys of what this store's records bar, whatever its content is now: one query, for a run that goes on."""
+    return frozenset(key for key, (_, state) in store.last_states().items() if state in BARRED)
 
 
 def set_state(

@@ -1,0 +1,129 @@
+"""Trying tasks: which ones an update tries, and the batches of attempts that are made and judged of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+from appliance import agent, docket
+from appliance.advantage import GroupOutcome, judge_group
+from appliance.draw import Asked, draw_adaptive, draw_shuffled
+from appliance.errors import ConfigError
+from appliance.journal import Journal
+from appliance.nouns import Purpose, Sampling, Task
+from appliance.orders import Batch, place_orders
+from appliance.plan import Crew, Plan, Rolled
+from appliance.pool.pins import check_disk
+from appliance.pool.states import barred_since
+from appliance.sampler.choices import Score
+
+Rows = dict[str, list[dict[str, Any]]]
+"""Attempts in order of index, by the id of their group."""
+
+
+def explore(
+    plan: Plan, crew: Crew, journal: Journal, step: int
+) -> tuple[Rows, dict[str, GroupOutcome], Rolled]:
+    """Try the tasks of an update, and draw anew for what is dead while draws are left.
+
+    It never fails for want of live groups: what is missing then is missing (as opposed to DAPO, arXiv 2503.14476,
+    whose implementations give up after so many batches).
+    """
+    settings, rows, outcomes = plan.recipe.grpo, Rows(), dict[str, GroupOutcome]()
+    times, taken, stock = Rolled(0.0, 0.0), list[str](), _stock(plan, journal)
+    journal.event("update.started", step=step, updates=settings.updates)
+    for number in range(1, 2 + settings.dynamic):
+        missing = settings.tasks_per_update - sum(outcome.teaches for outcome in outcomes.values())
+        count = min(missing, len(stock) - len(taken))
+        if not count:
+            break
+        tasks, canaries = _draw(plan, journal, stock, Asked(step, count, number, tuple(taken)))
+        taken += [task.key for task in tasks]
+        _try(plan, crew, journal, "canary", step, number, canaries)
+        found, closed, rolled = _try(plan, crew, journal, "train", step, number, tasks)
+        rows, outcomes, times = rows | found, outcomes | closed, times + rolled
+    return rows, outcomes, times
+
+
+def _try(
+    plan: Plan, crew: Crew, journal: Journal, purpose: Purpose, step: int, number: int, tasks: Sequence[Task]
+) -> tuple[Rows, dict[str, GroupOutcome], Rolled]:
+    """Make, judge and close one group per task."""
+    if not tasks:
+        return {}, {}, Rolled(0.0, 0.0)
+    batch = batch_of(plan, step, step - 1, purpose)
+    rows, rolled = roll(plan, crew, journal, replace(batch, number=number), tasks)
+    outcomes = {group: judge_group([row["reward"] for row in members]) for group, members in rows.items()}
+    for group, outcome in outcomes.items():
+        journal.store.close_group(group, outcome.state, outcome.mean)
+    return rows, outcomes, rolled
+
+
+def _stock(plan: Plan, journal: Journal) -> list[Task]:
+    """The train tasks that nobody, and no alarm, took out of use since the run began."""
+    barred = barred_since(journal.store)
+    stock = [task for task in plan.train_tasks if task.key not in barred]
+    if not stock:
+        raise ConfigError(
+            "every train task of the run was quarantined or retired",
+            remedy="appliance task history KEY says why",
+        )
+    return stock
+
+
+def _draw(plan: Plan, journal: Journal, stock: Sequence[Task], asked: Asked) -> tuple[list[Task], list[Task]]:
+    """The train tasks and the canaries of a draw.
+
+    Only train groups are evidence: what is held out must not steer the training, and a canary teaches nothing.
+    """
+    recipe = plan.recipe
+    if recipe.tasks.draw == "shuffled":
+        return draw_shuffled(stock, recipe.seed, asked), []
+    past = [Score(*row) for row in journal.store.train_scores(plan.run_id, asked.step)]
+    canaries = plan.canaries if asked.number == 1 else ()
+    choices = draw_adaptive(stock, canaries, past, recipe, asked)
+    told = [asdict(choice) for choice in choices]
+    journal.event("tasks.drawn", step=asked.step, number=asked.number, choices=told)
+    known = {task.key: task for task in (*stock, *canaries)}
+    drawn = [known[choice.task_key] for choice in choices]
+    return [task for task in drawn if task not in canaries], [task for task in drawn if task in canaries]
+
+
+def batch_of(plan: Plan, step: int, trained: int, purpose: Purpose) -> Batch:
+    """`trained` is how many updates the policy that samples has had."""
+    recipe = plan.recipe
+    held_out = purpose == "eval"
+    temperature = recipe.evaluation.temperature if held_out else recipe.sampling.temperature
+    attempts = recipe.evaluation.attempts if held_out else recipe.grpo.attempts_per_task
+    sampling = Sampling(temperature, recipe.sampling.max_tokens, agent.stops_of(recipe.sampling.harness))
+    version = plan.version(trained)
+    harness = recipe.sampling.harness
+    return Batch(plan.run_id, recipe.seed, step, purpose, version, harness, sampling, attempts)
+
+
+def roll(
+    plan: Plan, crew: Crew, journal: Journal, batch: Batch, tasks: Sequence[Task]
+) -> tuple[Rows, Rolled]:
+    """Make and judge a batch; return its rows by group, in order of index."""
+    check_disk(plan.pins, tasks)
+    orders = place_orders(batch, tasks)
+    common = {"run_id": plan.run_id, "step": batch.step, "purpose": batch.purpose}
+    version = {"policy_version": batch.policy_version}
+    groups = [common | version | {"id": batch.group_id(task), "task_key": task.key} for task in tasks]
+    journal.store.add_groups(groups)
+    tell_stage(journal, plan, crew, batch.step, "sample")
+    rolled = crew.roll(orders)
+    # The queue of the reviewers grows with the verdicts, so that the screens show it while the run goes.
+    docket.fill(journal.store, journal.clock())
+    outcomes = journal.store.outcomes(plan.run_id, batch.step, batch.purpose)
+    rows: Rows = {batch.group_id(task): [] for task in tasks}
+    for order in orders:
+        rows[order.group_id].append(outcomes[order.attempt_id])
+    return rows, rolled
+
+
+def tell_stage(journal: Journal, plan: Plan, crew: Crew, step: int, stage: str) -> None:
+    crew.check_stop()
+    journal.event("stage", step=step, stage=stage)
+    journal.live(stage=stage, step=step, updates=plan.recipe.grpo.updates)
