@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from appliance.admission import battery, calibration, duplicates, leaks, mutation
+from appliance.admission import battery, calibration, duplicates, leaks, mutation, stubs
 from appliance.admission.operators import mutants
 from appliance.judge import Judge
 from appliance.nouns import Task
@@ -129,3 +129,9 @@ def test_a_task_that_nobody_ever_passed_is_looked_at(tmp_path: Path) -> None:
     assert calibration.check(task, 0, 64).state == "failed"
     assert calibration.check(task, 1, 64).state == "passed"
     assert calibration.check(replace(task, split="eval"), 5, 15).state == "not_run"
+
+
+def test_a_stub_that_is_the_solution_is_no_stub() -> None:
+    packs = shipped_packs()
+    assert "length" not in stubs.of(load_task(packs["starter"] / "length_of_list"))
+    assert "length" in stubs.of(load_task(packs["starter"] / "flatten"))

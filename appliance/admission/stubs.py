@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -47,11 +49,32 @@ def of(task: Task) -> dict[str, Mapping[str, bytes]]:
 
 def _functions(task: Task) -> dict[str, str]:
     head = f"def {task.entry_point}(*given, **named):\n    "
-    texts = {label: f"{head}{body}\n" for label, body in _BODIES.items()}
+    honest = _short_gold(task)
+    texts = {label: f"{head}{body}\n" for label, body in _BODIES.items() if body != honest}
     for number, case in enumerate(material(task).public[:_EXAMPLES]):
         if not case.raises and type(case.expected) in (int, float, str, bool, list):
             texts[f"answer of example {number}"] = f"{head}return {case.expected!r}\n"
     return texts
+
+
+def _short_gold(task: Task) -> str:
+    """The gold's body as a stub would have it, where it is one statement: a stub that it equals is the solution."""
+    wanted = next(
+        (
+            node
+            for node in ast.parse(material(task).gold).body
+            if isinstance(node, ast.FunctionDef) and node.name == task.entry_point
+        ),
+        None,
+    )
+    body = [node for node in wanted.body if not _is_text(node)] if wanted else []
+    if wanted is None or len(body) != 1 or not wanted.args.args:
+        return ""
+    return re.sub(rf"\b{wanted.args.args[0].arg}\b", "given[0]", ast.unparse(body[0]))
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def _programs(task: Task) -> dict[str, str]:
