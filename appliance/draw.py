@@ -5,11 +5,16 @@ from __future__ import annotations
 import random
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from appliance.nouns import Task
 from appliance.orders import derive_seed
 from appliance.recipe import Recipe
 from appliance.sampler.choices import Choice, Score
+
+if TYPE_CHECKING:
+    from appliance.sampler.roster import Roster
+    from appliance.sampler.state import State
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +30,30 @@ class Asked:
     taken: Collection[str] = ()
 
 
+class Memory:
+    """The roster and the state that the last draw worked out: of 100,000 tasks both take longer than a draw."""
+
+    def __init__(self) -> None:
+        self._tasks: Sequence[Task] = ()
+        self._roster: Roster | None = None
+        self._state: State | None = None
+
+    def since(self, tasks: Sequence[Task]) -> int:
+        """The update up to which nothing need be told again; 0 for other tasks than at the last draw."""
+        return self._state.step if self._state and len(tasks) == len(self._tasks) else 0
+
+    def after(self, tasks: Sequence[Task], past: Sequence[Score]) -> tuple[Roster, State]:
+        """The roster of `tasks` and the state after `past`, of which what is known already may be left out."""
+        from appliance.sampler.roster import make_roster
+        from appliance.sampler.state import rebuilt
+
+        if self._roster is None or len(tasks) != len(self._tasks):
+            self._roster = make_roster((task.key, task.family, task.tier) for task in tasks)
+            self._tasks, self._state = tasks, None
+        self._state = rebuilt(self._roster, past, self._state)
+        return self._roster, self._state
+
+
 def draw_shuffled(tasks: Sequence[Task], seed: int, asked: Asked) -> list[Task]:
     """Windows over a fresh shuffle per epoch, so none starves; a later draw of an update is at random."""
     if asked.number > 1:
@@ -38,14 +67,17 @@ def draw_shuffled(tasks: Sequence[Task], seed: int, asked: Asked) -> list[Task]:
 
 
 def draw_adaptive(
-    tasks: Sequence[Task], canaries: Sequence[Task], past: Sequence[Score], recipe: Recipe, asked: Asked
+    tasks: Sequence[Task],
+    canaries: Sequence[Task],
+    past: Sequence[Score],
+    recipe: Recipe,
+    asked: Asked,
+    memory: Memory | None = None,
 ) -> list[Choice]:
-    """By tiers and shares, given what came before (see `appliance.sampler`)."""
+    """By tiers and shares, given what came before (see `appliance.sampler`). `memory` only saves time."""
     from appliance.sampler import draw as sampler
-    from appliance.sampler.roster import make_roster
-    from appliance.sampler.state import rebuilt
 
-    known = make_roster((task.key, task.family, task.tier) for task in tasks)
+    known, state = (memory or Memory()).after(tasks, past)
     wish = sampler.Wish(
         recipe.seed,
         asked.step,
@@ -55,4 +87,4 @@ def draw_adaptive(
         taken=asked.taken,
         canaries=sorted(task.key for task in canaries),
     )
-    return sampler.draw(known, rebuilt(known, past), wish)
+    return sampler.draw(known, state, wish)

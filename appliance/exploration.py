@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from appliance import agent, docket
 from appliance.advantage import GroupOutcome, judge_group
-from appliance.draw import Asked, draw_adaptive, draw_shuffled
+from appliance.draw import Asked, Memory, draw_adaptive, draw_shuffled
 from appliance.errors import ConfigError
 from appliance.journal import Journal
 from appliance.nouns import Purpose, Sampling, Task
@@ -22,72 +22,90 @@ Rows = dict[str, list[dict[str, Any]]]
 """Attempts in order of index, by the id of their group."""
 
 
-def explore(
-    plan: Plan, crew: Crew, journal: Journal, step: int
-) -> tuple[Rows, dict[str, GroupOutcome], Rolled]:
-    """Try the tasks of an update, and draw anew for what is dead while draws are left.
+@dataclass(frozen=True, slots=True)
+class Explored:
+    """What the train groups of an update came to."""
 
-    It never fails for want of live groups: what is missing then is missing (as opposed to DAPO, arXiv 2503.14476,
-    whose implementations give up after so many batches).
-    """
-    settings, rows, outcomes = plan.recipe.grpo, Rows(), dict[str, GroupOutcome]()
-    times, taken, stock = Rolled(0.0, 0.0), list[str](), _stock(plan, journal)
-    journal.event("update.started", step=step, updates=settings.updates)
-    for number in range(1, 2 + settings.dynamic):
-        missing = settings.tasks_per_update - sum(outcome.teaches for outcome in outcomes.values())
-        count = min(missing, len(stock) - len(taken))
-        if not count:
-            break
-        tasks, canaries = _draw(plan, journal, stock, Asked(step, count, number, tuple(taken)))
-        taken += [task.key for task in tasks]
-        _try(plan, crew, journal, "canary", step, number, canaries)
-        found, closed, rolled = _try(plan, crew, journal, "train", step, number, tasks)
-        rows, outcomes, times = rows | found, outcomes | closed, times + rolled
-    return rows, outcomes, times
+    rows: Rows = field(default_factory=dict)
+    outcomes: Mapping[str, GroupOutcome] = field(default_factory=dict)
+    """By the id of the group."""
+    rolled: Rolled = field(default_factory=Rolled)
 
-
-def _try(
-    plan: Plan, crew: Crew, journal: Journal, purpose: Purpose, step: int, number: int, tasks: Sequence[Task]
-) -> tuple[Rows, dict[str, GroupOutcome], Rolled]:
-    """Make, judge and close one group per task."""
-    if not tasks:
-        return {}, {}, Rolled(0.0, 0.0)
-    batch = batch_of(plan, step, step - 1, purpose)
-    rows, rolled = roll(plan, crew, journal, replace(batch, number=number), tasks)
-    outcomes = {group: judge_group([row["reward"] for row in members]) for group, members in rows.items()}
-    for group, outcome in outcomes.items():
-        journal.store.close_group(group, outcome.state, outcome.mean)
-    return rows, outcomes, rolled
-
-
-def _stock(plan: Plan, journal: Journal) -> list[Task]:
-    """The train tasks that nobody, and no alarm, took out of use since the run began."""
-    barred = barred_since(journal.store)
-    stock = [task for task in plan.train_tasks if task.key not in barred]
-    if not stock:
-        raise ConfigError(
-            "every train task of the run was quarantined or retired",
-            remedy="appliance task history KEY says why",
+    def __add__(self, other: Explored) -> Explored:
+        return Explored(
+            {**self.rows, **other.rows}, {**self.outcomes, **other.outcomes}, self.rolled + other.rolled
         )
-    return stock
 
 
-def _draw(plan: Plan, journal: Journal, stock: Sequence[Task], asked: Asked) -> tuple[list[Task], list[Task]]:
-    """The train tasks and the canaries of a draw.
+class Explorer:
+    """Tries the tasks of a run's updates. What the last draw worked out of the evidence is kept for the next."""
 
-    Only train groups are evidence: what is held out must not steer the training, and a canary teaches nothing.
-    """
-    recipe = plan.recipe
-    if recipe.tasks.draw == "shuffled":
-        return draw_shuffled(stock, recipe.seed, asked), []
-    past = [Score(*row) for row in journal.store.train_scores(plan.run_id, asked.step)]
-    canaries = plan.canaries if asked.number == 1 else ()
-    choices = draw_adaptive(stock, canaries, past, recipe, asked)
-    told = [asdict(choice) for choice in choices]
-    journal.event("tasks.drawn", step=asked.step, number=asked.number, choices=told)
-    known = {task.key: task for task in (*stock, *canaries)}
-    drawn = [known[choice.task_key] for choice in choices]
-    return [task for task in drawn if task not in canaries], [task for task in drawn if task in canaries]
+    def __init__(self, plan: Plan, crew: Crew, journal: Journal) -> None:
+        self._plan, self._crew, self._journal = plan, crew, journal
+        self._memory = Memory()
+
+    def explore(self, step: int) -> Explored:
+        """Try the tasks of an update, and draw anew for what is dead while draws are left.
+
+        It never fails for want of live groups: what is missing then is missing (as opposed to DAPO, arXiv
+        2503.14476, whose implementations give up after so many batches). ConfigError when no task is left in use.
+        """
+        settings, found, taken, stock = self._plan.recipe.grpo, Explored(), list[str](), self._stock()
+        self._journal.event("update.started", step=step, updates=settings.updates)
+        for number in range(1, 2 + settings.dynamic):
+            missing = settings.tasks_per_update - sum(outcome.teaches for outcome in found.outcomes.values())
+            count = min(missing, len(stock) - len(taken))
+            if not count:
+                break
+            tasks, canaries = self._draw(stock, Asked(step, count, number, tuple(taken)))
+            taken += [task.key for task in tasks]
+            self._try("canary", step, number, canaries)
+            found += self._try("train", step, number, tasks)
+        return found
+
+    def _stock(self) -> Sequence[Task]:
+        """The train tasks that nobody, and no alarm, took out of use since the run began."""
+        barred = barred_since(self._journal.store)
+        tasks = self._plan.train_tasks
+        stock = [task for task in tasks if task.key not in barred] if barred else tasks
+        if not stock:
+            remedy = "appliance task history KEY says why"
+            raise ConfigError("every train task of the run was quarantined or retired", remedy=remedy)
+        return stock
+
+    def _draw(self, stock: Sequence[Task], asked: Asked) -> tuple[list[Task], list[Task]]:
+        """The train tasks and the canaries of a draw.
+
+        Only train groups are evidence: what is held out must not steer the training, and a canary teaches nothing.
+        """
+        plan, journal, recipe = self._plan, self._journal, self._plan.recipe
+        if recipe.tasks.draw == "shuffled":
+            return draw_shuffled(stock, recipe.seed, asked), []
+        past = [
+            Score(*row)
+            for row in journal.store.train_scores(plan.run_id, asked.step, self._memory.since(stock))
+        ]
+        canaries = plan.canaries if asked.number == 1 else ()
+        choices = draw_adaptive(stock, canaries, past, recipe, asked, self._memory)
+        told = [asdict(choice) for choice in choices]
+        journal.event("tasks.drawn", step=asked.step, number=asked.number, choices=told)
+        keys = {choice.task_key: place for place, choice in enumerate(choices)}
+        drawn, rare = (
+            sorted((task for task in tasks if task.key in keys), key=lambda task: keys[task.key])
+            for tasks in (stock, canaries)
+        )
+        return drawn, rare
+
+    def _try(self, purpose: Purpose, step: int, number: int, tasks: Sequence[Task]) -> Explored:
+        """Make, judge and close one group per task."""
+        if not tasks:
+            return Explored()
+        batch = replace(batch_of(self._plan, step, step - 1, purpose), number=number)
+        rows, rolled = roll(self._plan, self._crew, self._journal, batch, tasks)
+        outcomes = {group: judge_group([row["reward"] for row in members]) for group, members in rows.items()}
+        for group, outcome in outcomes.items():
+            self._journal.store.close_group(group, outcome.state, outcome.mean)
+        return Explored(rows, outcomes, rolled)
 
 
 def batch_of(plan: Plan, step: int, trained: int, purpose: Purpose) -> Batch:

@@ -99,8 +99,8 @@ class Learner(Protocol):
 class Rolled:
     """How long a batch took: `sample_s` until the last attempt, `judge_s` from there to the last verdict."""
 
-    sample_s: float
-    judge_s: float
+    sample_s: float = 0.0
+    judge_s: float = 0.0
 
     def __add__(self, other: Rolled) -> Rolled:
         return Rolled(round(self.sample_s + other.sample_s, 3), round(self.judge_s + other.judge_s, 3))

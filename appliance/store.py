@@ -157,15 +157,17 @@ class Store(ExportReads, PoolTables, ReviewTables):
     def groups(self, run_id: str, step: int) -> list[dict[str, Any]]:
         return self._rows("SELECT * FROM groups WHERE run_id = ? AND step = ? ORDER BY id", [run_id, step])
 
-    def train_scores(self, run_id: str, before: int) -> list[tuple[str, int, int, int, float]]:
-        """Of each train group of the updates before `before`: task key, step, passes, attempts with a reward, and the
-        mean number of sampled tokens."""
+    def train_scores(
+        self, run_id: str, before: int, since: int = 0
+    ) -> list[tuple[str, int, int, int, float]]:
+        """Of each train group of the updates after `since` and before `before`: task key, step, passes, attempts with
+        a reward, and the mean number of sampled tokens."""
         query = (
             "SELECT task_key, step, count(CASE status WHEN 'pass' THEN 1 END), count(reward), avg(sampled_tokens)"
-            " FROM attempts WHERE run_id = ? AND purpose = 'train' AND step < ?"
+            " FROM attempts WHERE run_id = ? AND purpose = 'train' AND step < ? AND step > ?"
             " GROUP BY group_id ORDER BY step, group_id"
         )
-        return [tuple(row.values()) for row in self._rows(query, [run_id, before])]
+        return [tuple(row.values()) for row in self._rows(query, [run_id, before, since])]
 
     def add_attempt(self, attempt: Attempt, text: str, created: float) -> None:
         """Record an attempt; `text` is what the model wrote, untrusted."""

@@ -14,7 +14,7 @@ from typing import Any
 from appliance import checkpoints
 from appliance.advantage import GroupOutcome
 from appliance.errors import IntegrityError
-from appliance.exploration import batch_of, explore, roll, tell_stage
+from appliance.exploration import Explorer, batch_of, roll, tell_stage
 from appliance.journal import Journal
 from appliance.nouns import Sample, Task
 from appliance.plan import Crew, Plan
@@ -31,11 +31,12 @@ An F32 rollout file against a learner with an fp32 body and a bf16 head differs 
 def train(plan: Plan, crew: Crew, journal: Journal, clock: Callable[[], float], first: int = 1) -> int:
     """Carry out the plan from update `first` on; return the updates done. Raises Stopped when asked to."""
     settings, started = plan.recipe.grpo, clock()
+    explorer = Explorer(plan, crew, journal)
     if first == 1:
         _evaluate_once(plan, crew, journal, 0)
     done = first - 1
     for step in range(first, settings.updates + 1):
-        _update(plan, crew, journal, step, check_parity=step == first)
+        _update(plan, crew, journal, explorer, step, check_parity=step == first)
         done = step
         if plan.recipe.evaluation.every and step % plan.recipe.evaluation.every == 0:
             _evaluate_once(plan, crew, journal, step)
@@ -82,9 +83,12 @@ def _tally(task: Task, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 # one update
 
 
-def _update(plan: Plan, crew: Crew, journal: Journal, step: int, *, check_parity: bool) -> None:
+def _update(
+    plan: Plan, crew: Crew, journal: Journal, explorer: Explorer, step: int, *, check_parity: bool
+) -> None:
     settings, started = plan.recipe.grpo, journal.clock()
-    rows, outcomes, rolled = explore(plan, crew, journal, step)
+    found = explorer.explore(step)
+    rows, outcomes, rolled = found.rows, found.outcomes, found.rolled
     samples = _samples(journal, rows, outcomes)
     if check_parity and samples:
         _check_parity(crew, journal, step, samples[:: max(1, len(samples) // PARITY_SAMPLES)])

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from appliance.draw import Asked, draw_adaptive, draw_shuffled
+from appliance.draw import Asked, Memory, draw_adaptive, draw_shuffled
 from appliance.nouns import Task
 from appliance.recipe import GrpoSettings, ModelSettings, Recipe
 from appliance.sampler.choices import Score
@@ -88,3 +88,16 @@ def test_canaries_get_a_hundredth_of_the_slots() -> None:
     )
     assert 8 <= shares["canary"] <= 24
     assert shares.total() == 200 * 8
+
+
+def test_a_memory_changes_no_draw() -> None:
+    """Neither what was kept from earlier draws, nor tasks that went out of use in between."""
+    memory, past = Memory(), list[Score]()
+    for step in range(1, 12):
+        tasks = TASKS if step < 6 else TASKS[1:]
+        since = memory.since(tasks)
+        new = [score for score in past if score.step > since]
+        with_it = draw_adaptive(tasks, [], new, RECIPE, Asked(step, 3), memory)
+        assert with_it == draw_adaptive(tasks, [], past, RECIPE, Asked(step, 3))
+        past += [Score(choice.task_key, step, step % 9, 8) for choice in with_it]
+    assert memory.since(TASKS[1:]) == 10 and memory.since(TASKS) == 0

@@ -139,9 +139,13 @@ def _costs(state: State, tries: Ints, places: Ints, told: Sequence[Score]) -> Fl
     return found
 
 
-def rebuilt(roster: Roster, scores: Sequence[Score]) -> State:
-    """The state after all that is on record, update by update: equal records, equal state, so a resume draws alike."""
-    state = fresh(roster)
+def rebuilt(roster: Roster, scores: Sequence[Score], state: State | None = None) -> State:
+    """The state after all that is on record, update by update: equal records, equal state, so a resume draws alike.
+
+    With a `state` only what came after it is looked at.
+    """
+    state = state or fresh(roster)
+    scores = [score for score in scores if score.step > state.step]
     for step, group in groupby(sorted(scores, key=lambda score: score.step), key=lambda score: score.step):
         state = observe(roster, state, step, list(group))
     return state
