@@ -18,7 +18,7 @@ import numpy.typing as npt
 from appliance.sampler.beta import Floats
 from appliance.sampler.choices import Share, Utility
 from appliance.sampler.roster import Roster
-from appliance.sampler.state import State, posterior
+from appliance.sampler.state import Ints, State, posterior
 from appliance.sampler.tiers import TIERS
 
 UNIFORM = 0.10
@@ -75,13 +75,28 @@ def worth(roster: Roster, state: State, group: int, utility: Utility, source: np
     if seen.any():
         costs = state.cost[state.cost > 0]
         usual = float(costs.mean()) if len(costs) else 1.0
-        for start in range(0, len(roster), BLOCK):
-            block = slice(start, start + BLOCK)
+        for block in _blocks(seen):
             cost = state.cost[block]
-            rate = source.beta(*posterior(roster, state, block))
+            rate = _thompson(*posterior(roster, state, block), source)
             found[block] = usefulness(rate, group, utility) / np.where(cost > 0, cost, usual)
         found[~seen] = found[seen].mean() or 1.0
     return found if TEMPERATURE == 1 else found ** (1 / TEMPERATURE)
+
+
+def _blocks(seen: npt.NDArray[np.bool_]) -> Iterator[Ints | slice]:
+    """The places that are set, some at a time."""
+    if seen.all():
+        yield from (slice(start, start + BLOCK) for start in range(0, len(seen), BLOCK))
+        return
+    places = np.flatnonzero(seen).astype(np.int32)
+    yield from (places[start : start + BLOCK] for start in range(0, len(places), BLOCK))
+
+
+def _thompson(a: Floats, b: Floats, source: np.random.Generator) -> Floats:
+    """One draw from each Beta(a, b), as a share of two gamma variables in single precision: twice as fast."""
+    one, other = (source.standard_gamma(part.astype(np.float32), dtype=np.float32) for part in (a, b))
+    found: Floats = (one / np.maximum(one + other, np.finfo(np.float32).tiny)).astype(np.float64)
+    return found
 
 
 def known(roster: Roster, state: State) -> npt.NDArray[np.bool_]:
