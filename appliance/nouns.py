@@ -70,6 +70,8 @@ class Task:
     author: str = ""
     version: str = "1.0.0"
     """a.b.c: a statement or interface, b hidden tests or oracle, c everything else."""
+    canary: str = ""
+    """A GUID that marks copies of a task that is not trained on; empty where its folder names none."""
 
 
 @dataclass(frozen=True, slots=True)

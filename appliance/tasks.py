@@ -40,6 +40,7 @@ STATEMENT = "instruction.md"
 
 _KEY = re.compile(r"[a-z0-9][a-z0-9_-]*/[a-z0-9][a-z0-9_-]*")
 _VERSION = re.compile(r"\d+\.\d+\.\d+")
+_GUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 _POOL = {
@@ -51,6 +52,7 @@ _POOL = {
     "cluster": Field(str),
     "family": Field(str, required=False),
     "author": Field(str, required=False),
+    "canary": Field(str, required=False),
     "licence": Field(str),
     "provenance": Field(str),
     "image": Field(str, required=False),
@@ -96,6 +98,7 @@ def load_task(folder: Path) -> Task:
         settings=settings,
         image=image,
         env_hash=environment_hash(parts_hash(entries, ENVIRONMENT_PARTS), image),
+        canary=pool.get("canary", ""),
     )
     _check_limits(folder, task)
     quality.check(quality.read(task.settings.get(quality.TABLE), task.key), task)
@@ -133,7 +136,17 @@ def _read_pool(folder: Path) -> dict[str, Any]:
     if "image" in pool:
         remedy = "write the whole digest, sha256:…, which `appliance image list --json` shows"
         _check_form(path, "image", pool["image"], _DIGEST, remedy)
+    if "canary" in pool:
+        _check_canary(path, pool)
     return pool
+
+
+def _check_canary(path: Path, pool: Mapping[str, Any]) -> None:
+    """A train task with one is an eval task that was copied: a canary stays where it was put."""
+    _check_form(path, "canary", pool["canary"], _GUID, "write a GUID in lower case")
+    if pool["split"] == "train":
+        remedy = "an eval task never becomes a train task; write another one"
+        raise TaskError(f"{path}: field 'canary': tasks of the split 'train' have none", remedy=remedy)
 
 
 def _check_form(path: Path, name: str, value: str, form: re.Pattern[str], remedy: str) -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from appliance.admission import battery, calibration, duplicates, leaks, mutation, stubs
+from appliance.admission import battery, duplicates, mutation, stubs
 from appliance.admission.operators import mutants
 from appliance.judge import Judge
 from appliance.nouns import Task
@@ -28,7 +27,8 @@ def made(root: Path, name: str = "half", split: str = "train", **files: str) -> 
     """A sound task of the kind `function`, with some of its files replaced."""
     base = folder.read(shipped_packs()["starter"] / "clamp")
     key = f"made/{name}"
-    pool = {**base.pool, "key": key, "split": split, "cluster": name, "function": {"entry_point": "half"}}
+    kept = {name: value for name, value in base.pool.items() if name != "canary"}
+    pool = {**kept, "key": key, "split": split, "cluster": name, "function": {"entry_point": "half"}}
     cases = [{"args": [given], "expected": wanted} for given, wanted in HALVES]
     bodies = {
         "instruction.md": "Write `half(n)`, which returns the integer `n` divided by two, rounded down.",
@@ -61,17 +61,6 @@ def failed(record: dict[str, Any]) -> dict[str, str]:
 
 
 @pytest.mark.jail
-def test_a_leaked_gold_is_refused(yard: Yard, tmp_path: Path) -> None:
-    body = "total = 0\n    for part in range(n):\n        total += part * part - 3\n    return total"
-    gold = GOLD.replace("return n // 2", body)
-    leaked = f"Write `half(n)`. Hint:\n\n{gold}"
-    task = made(tmp_path, **{"solution/solution.py": gold, "instruction.md": leaked})
-    check = leaks.check(task)
-    assert check.state == "failed" and "solution.py" in check.reason
-    assert leaks.check(made(tmp_path / "other")).state == "passed"
-
-
-@pytest.mark.jail
 def test_a_statement_that_hides_what_is_asked_is_refused(yard: Yard, tmp_path: Path) -> None:
     words = json.dumps([{"args": [n], "expected": "Fizzle" if n else "none"} for n in range(10)])
     task = made(tmp_path, **{"tests/cases.json": words})
@@ -87,12 +76,6 @@ def test_a_duplicate_of_an_eval_task_is_refused(yard: Yard, tmp_path: Path) -> N
     assert "made/kept of the split eval" in failed(examine(yard, copy, "V12", (kept,)))["V12"]
     same_split = made(tmp_path, "same")
     assert not failed(examine(yard, same_split, "V12", (copy,)))
-
-
-def test_shipped_tasks_leak_nothing_and_have_no_twin_in_another_split() -> None:
-    tasks = [load_task(path.parent) for path in sorted(shipped_packs()["starter"].glob("*/pool.toml"))]
-    assert [task.key for task in tasks if leaks.check(task).state == "failed"] == []
-    assert duplicates.Index(map(duplicates.fingerprint, tasks)).pairs() == []
 
 
 def test_mutants_differ_and_leave_annotations_and_docstrings_alone() -> None:
@@ -114,21 +97,6 @@ def test_textual_mutants_of_a_query() -> None:
         "SELECT a FROM t WHERE a >= 3 AND b = 1" in found and "SELECT a FROM t WHERE a > 3 OR b = 1" in found
     )
     assert "ORDER BY a ;" in found
-
-
-@pytest.mark.parametrize(
-    ("passes", "attempts", "tier"),
-    [(0, 64, "dormant"), (0, 8, "hard"), (4, 8, "core"), (8, 8, "easy"), (64, 64, "mastered")],
-)
-def test_a_tier_follows_from_attempts(passes: int, attempts: int, tier: str) -> None:
-    assert calibration.tier_of(passes, attempts) == tier
-
-
-def test_a_task_that_nobody_ever_passed_is_looked_at(tmp_path: Path) -> None:
-    task = made(tmp_path)
-    assert calibration.check(task, 0, 64).state == "failed"
-    assert calibration.check(task, 1, 64).state == "passed"
-    assert calibration.check(replace(task, split="eval"), 5, 15).state == "not_run"
 
 
 def test_a_stub_that_is_the_solution_is_no_stub() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from appliance.admission.contamination import Guard
 from appliance.cli.main import run
 from appliance.errors import ApplianceError, TaskError, UsageError
 from appliance.importers import format_names, load_format, patches
@@ -20,7 +21,7 @@ from appliance.importers.source import read
 from appliance.judge import Judge
 from appliance.kinds import load_kind
 from appliance.paths import Paths
-from appliance.tasks import find_task, load_pack
+from appliance.tasks import find_task, load_pack, shipped_packs
 from appliance.yard import Yard
 
 DATA = Path(__file__).parent / "data/imports"
@@ -116,6 +117,25 @@ def test_a_row_whose_checkout_holds_a_link_is_blocked(tmp_path: Path) -> None:
     options = Options("own", repos=tmp_path / "repos")
     found = bring_in(load_format("swe-smith"), DATA / "swe-smith.jsonl", tmp_path / "pack", options, None)
     assert not found.tasks and "holds a link" in found.blocked[0]["reason"]
+
+
+@pytest.mark.parametrize("what", ["canary", "statement", "gold"])
+def test_a_conversation_that_holds_an_eval_task_is_blocked(tmp_path: Path, what: str) -> None:
+    task = find_task("starter/fibonacci")
+    gold = (Path(task.folder) / "solution/solution.py").read_text()
+    held = {"canary": task.canary, "statement": task.statement, "gold": gold}[what]
+    clean = {"messages": [{"role": "user", "content": "Add 1 and 2."}, {"role": "assistant", "content": "3"}]}
+    bad = {
+        "messages": [{"role": "user", "content": "Well?"}, {"role": "assistant", "content": f"So: {held}"}]
+    }
+    source = tmp_path / "rows.jsonl"
+    source.write_text("".join(json.dumps(row) + "\n" for row in (clean, bad)))
+    guard = Guard(load_pack(shipped_packs()["starter"]))
+    found = bring_in(load_format("chat"), source, tmp_path / "pack", Options("own"), None, guard)
+    assert found.examples == 1
+    assert [row["reason"] for row in found.blocked] == [
+        f"holds the {what} of the eval task starter/fibonacci"
+    ]
 
 
 # What is malformed names file, row and field, and leaves nothing behind.

@@ -1,16 +1,16 @@
-"""Texts as windows and shingles: what leak scans and near-duplicate searches compare."""
+"""The texts of a task, and texts as lines, tokens and windows: what leak scans and searches for likeness compare."""
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from appliance.manifest import walk
 from appliance.nouns import Task
 
-_TOKEN = re.compile(r"[A-Za-z_]\w*|\d+(?:\.\d+)?|[^\w\s]")
+_TOKEN = re.compile(r"[^\W\d]\w*|\d+(?:\.\d+)?|[^\w\s]")
+_WORD = re.compile(r"\w+")
 _MOST_BYTES = 1 << 20
 """Of one file that is looked at."""
 
@@ -22,7 +22,7 @@ def tokens(text: str) -> list[str]:
 
 def words(text: str) -> list[str]:
     """Words in lower case, without signs."""
-    return re.findall(r"[a-z0-9_]+", text.lower())
+    return _WORD.findall(text.lower())
 
 
 def windows(parts: Sequence[str], size: int) -> set[tuple[str, ...]]:
@@ -32,9 +32,20 @@ def windows(parts: Sequence[str], size: int) -> set[tuple[str, ...]]:
     return {tuple(parts[start : start + size]) for start in range(len(parts) - size + 1)}
 
 
+def whole_windows(parts: Sequence[str], size: int) -> set[tuple[str, ...]]:
+    """Every run of `size` neighbours; nothing where there are fewer."""
+    return windows(parts, size) if len(parts) >= size else set()
+
+
 def lines(text: str) -> list[str]:
     """The lines that say something, without indentation."""
     return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def holds(outer: Sequence[str], inner: Sequence[str]) -> bool:
+    """Whether `inner` stands in `outer` without a gap; nothing stands nowhere."""
+    mark = "\x00"
+    return bool(inner) and mark + mark.join(inner) + mark in mark + mark.join(outer) + mark
 
 
 def part(task: Task, *names: str) -> dict[str, str]:
@@ -48,36 +59,3 @@ def part(task: Task, *names: str) -> dict[str, str]:
             except UnicodeDecodeError:
                 continue
     return found
-
-
-def abstracted(source: str) -> list[str]:
-    """The tokens of a Python source with names, numbers and texts made alike; plain tokens of what is none."""
-    try:
-        tree = ast.parse(source)
-    except (SyntaxError, ValueError):
-        return [token.lower() for token in tokens(source)]
-    return list(_abstract(tree))
-
-
-def _abstract(tree: ast.AST) -> Iterable[str]:
-    for node in ast.walk(_without_docstrings(tree)):
-        name = type(node).__name__
-        if name in ("Load", "Store", "Del", "arguments", "Module"):
-            continue
-        yield f"{name}:{type(node.value).__name__}" if isinstance(node, ast.Constant) else name
-
-
-def _without_docstrings(tree: ast.AST) -> ast.AST:
-    for node in ast.walk(tree):
-        body = getattr(node, "body", None)
-        if isinstance(body, list):
-            node.body = [item for item in body if not _is_text(item)] or [ast.Pass()]  # type: ignore[attr-defined]
-    return tree
-
-
-def _is_text(node: ast.AST) -> bool:
-    return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
-    )

@@ -108,6 +108,25 @@ def sampler(seeds: int, tasks: int, scale: int, as_json: bool) -> None:
     _show(bench(seeds, tasks, scale, _say), as_json)
 
 
+@command.command("contamination")
+@click.option(
+    "--pack",
+    "packs",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help="A pack folder; default: what ships.",
+)
+@click.option("--plants", type=click.IntRange(1), default=60, show_default=True, help="Plants of each kind.")
+@click.option("--seed", type=int, default=7, show_default=True, help="Of what is planted.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def contamination(packs: tuple[Path, ...], plants: int, seed: int, as_json: bool) -> None:
+    """Plant near-duplicates across splits and count those that are found, and the honest pairs that are accused."""
+    from appliance.bench.contamination import bench
+    from appliance.cli.task import all_tasks
+
+    _show(bench(all_tasks(packs), plants, seed), as_json)
+
+
 def _say(text: str) -> None:
     click.echo(f"bench: {clean_text(text)}", err=True)
 

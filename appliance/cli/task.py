@@ -33,6 +33,7 @@ VERBS: dict[str, str] = {
     "admit": "Run the admission battery, and keep its evidence.",
     "approve": "Agree to a task that another person made.",
     "diff": "Say what changed since a task was approved.",
+    "duplicates": "List near-duplicates across train and eval.",
     "export": "Write tasks in a foreign format.",
     "history": "Print the change records of a task.",
     "import": "Make a pack of the rows of a foreign format.",

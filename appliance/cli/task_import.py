@@ -30,8 +30,11 @@ def command(
 ) -> None:
     """Make a pack of SOURCE, which is of FORMAT.
 
-    Nothing of it is run. What cannot be used here is listed in blocked.jsonl of the pack, with the reason.
+    Nothing of it is run. Rows to be trained on that hold the canary, the statement or the gold of an eval task that
+    ships are blocked. What cannot be used here is listed in blocked.jsonl of the pack, with the reason.
     """
+    from appliance.admission.contamination import Guard
+    from appliance.cli.task import all_tasks
     from appliance.errors import UsageError
     from appliance.importers import load_format
     from appliance.importers.intake import bring_in
@@ -42,7 +45,9 @@ def command(
         raise UsageError(f"{name!r} cannot name a pack", remedy="give --name in lower case letters")
     if not given["licence"].strip():
         raise UsageError("the licence is empty", remedy="leave --licence out, or name one")
-    found = bring_in(load_format(format), source, pack, Options(pack=name, **given), limit)
+    found = bring_in(
+        load_format(format), source, pack, Options(pack=name, **given), limit, Guard(all_tasks(()))
+    )
     if as_json:
         row = {"pack": str(pack), "tasks": list(found.tasks), "examples": found.examples}
         click.echo(json.dumps({**row, "blocked": list(found.blocked)}))

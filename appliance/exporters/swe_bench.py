@@ -56,6 +56,7 @@ def row_of(task: Folder) -> tuple[dict[str, Any], dict[str, bytes]]:
         "budgets": task.pool.get("budgets"),
         "wrong_values": manifest.get("wrong_values"),
         "probe": json.loads(task.files[PROBE]) if PROBE in task.files else None,
+        "canary": task.pool.get("canary"),
         "commit_is": "the beginning of the hash of the code base",
     }
     row = {

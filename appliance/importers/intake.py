@@ -9,13 +9,14 @@ from __future__ import annotations
 import itertools
 import json
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import appliance.pool.folder as folders
+from appliance.admission.contamination import Guard
 from appliance.drafts import new_folder
 from appliance.errors import NotFoundError, TaskError
 from appliance.importers.row import Imported, Options
@@ -33,24 +34,36 @@ class Intake:
     blocked: tuple[dict[str, Any], ...]
 
 
-def bring_in(importer: ModuleType, source: Path, pack: Path, options: Options, limit: int | None) -> Intake:
-    """Write the pack at `pack`, which must not be there; TaskError, UsageError or NotFoundError leave nothing."""
+def bring_in(
+    importer: ModuleType,
+    source: Path,
+    pack: Path,
+    options: Options,
+    limit: int | None,
+    guard: Guard | None = None,
+) -> Intake:
+    """Write the pack at `pack`, which must not be there; TaskError, UsageError or NotFoundError leave nothing.
+
+    With a `guard`, rows to be trained on that hold something of its eval tasks are blocked.
+    """
     if not source.exists():
         raise NotFoundError(f"{source} does not exist", remedy="give a file or folder of the format")
     with new_folder(pack) as draft:
-        found = _write(draft, itertools.islice(importer.rows(source, options), limit))
+        taught = guard if options.split == "train" else None
+        found = _write(draft, itertools.islice(importer.rows(source, options), limit), taught)
         if not found.tasks and not found.examples and not found.blocked:
             raise TaskError(f"{source} holds no row", remedy="give a file with rows")
         _finish(draft, importer, source, options, found)
     return found
 
 
-def _write(draft: Path, rows: Iterator[Imported]) -> Intake:
+def _write(draft: Path, rows: Iterator[Imported], guard: Guard | None) -> Intake:
     keys: dict[str, int] = {}
     blocked: list[dict[str, Any]] = []
     examples = 0
     for found in rows:
-        reason = found.blocked or (_task(draft, found, keys) if found.task else "")
+        reason = found.blocked or _contamination(found, guard)
+        reason = reason or (_task(draft, found, keys) if found.task else "")
         if reason:
             blocked.append({"row": found.row, "id": found.id, "reason": reason})
         elif found.example is not None:
@@ -58,6 +71,29 @@ def _write(draft: Path, rows: Iterator[Imported]) -> Intake:
             with (draft / CHAT).open("a", encoding="utf-8") as file:
                 file.write(json.dumps(found.example) + "\n")
     return Intake(tuple(keys), examples, tuple(blocked))
+
+
+def _contamination(found: Imported, guard: Guard | None) -> str:
+    """Why a row must not be trained on; empty where it may."""
+    held = guard.findings(_texts(found)) if guard else []
+    return f"holds the {held[0].what} of the eval task {held[0].key}" if held else ""
+
+
+def _texts(found: Imported) -> Iterator[str]:
+    if found.example is not None:
+        # Escaped line breaks would hide runs of words.
+        yield from _strings(found.example)
+    if found.task is not None:
+        yield json.dumps(found.task.pool)
+        yield from (body.decode("utf-8", errors="replace") for body in found.task.files.values())
+
+
+def _strings(tree: Any) -> Iterator[str]:
+    if isinstance(tree, str):
+        yield tree
+    elif isinstance(tree, Mapping | list):
+        for part in tree.values() if isinstance(tree, Mapping) else tree:
+            yield from _strings(part)
 
 
 def _task(draft: Path, found: Imported, keys: dict[str, int]) -> str:

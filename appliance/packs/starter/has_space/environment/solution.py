@@ -1,0 +1,6 @@
+def has_space(text: str) -> bool:
+    """Return True if text contains a space.
+
+    >>> has_space('Hello World')
+    True
+    """

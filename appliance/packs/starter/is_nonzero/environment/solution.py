@@ -1,6 +1,0 @@
-def is_nonzero(n: int) -> bool:
-    """Return n as a boolean.
-
-    >>> is_nonzero(-1)
-    True
-    """
