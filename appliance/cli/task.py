@@ -35,6 +35,7 @@ VERBS: dict[str, str] = {
     "diff": "Say what changed since a task was approved.",
     "duplicates": "List near-duplicates across train and eval.",
     "export": "Write tasks in a foreign format.",
+    "generate": "Write variants of a family into a pack.",
     "history": "Print the change records of a task.",
     "import": "Make a pack of the rows of a foreign format.",
     "new": "Make a small task of a kind, to be changed.",
