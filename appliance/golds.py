@@ -10,8 +10,8 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 
+from appliance.controls import passing
 from appliance.judge import Judge
-from appliance.kinds import load_kind
 from appliance.nouns import Task, Verdict
 from appliance.seal import Seal
 
@@ -49,8 +49,7 @@ class GoldControl:
         return self._seal.number("gold", group_id) < self._share * _SCALE
 
     def _gold(self, task: Task, seed: int) -> Verdict:
-        artefacts, _ = load_kind(task.kind).controls(task)["gold"]
-        return self._judge.judge(task, artefacts, seed=seed)
+        return self._judge.judge(task, passing(task), seed=seed)
 
 
 class _Once:

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from appliance import flakes
+from appliance.controls import controls_of, passing
 from appliance.judge import Judge
 from appliance.kinds import load_kind
 from appliance.nouns import MASKED_STATUSES, Task, Verdict
@@ -105,7 +106,7 @@ def audit(judge: Judge, store: Store, task: Task, *, repeats: int, now: float, a
 
 
 def _controls(judge: Judge, task: Task) -> list[Control]:
-    known = load_kind(task.kind).controls(task)
+    known = controls_of(task)
     found = {name: (judge.judge(task, files), wanted) for name, (files, wanted) in known.items()}
     return [
         Control(name, wanted, verdict.reward, verdict.status) for name, (verdict, wanted) in found.items()
@@ -113,7 +114,7 @@ def _controls(judge: Judge, task: Task) -> list[Control]:
 
 
 def _repeat(judge: Judge, task: Task, repeats: int) -> tuple[list[Verdict], list[Verdict]]:
-    gold = load_kind(task.kind).controls(task)["gold"][0]
+    gold = passing(task)
     seeds = [derive_seed("integrity", task.task_hash, number) for number in range(repeats)]
     equal = [judge.judge(task, gold, seed=seeds[0]) for _ in range(repeats)]
     return equal, [judge.judge(task, gold, seed=seed) for seed in seeds]

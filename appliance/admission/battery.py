@@ -126,6 +126,9 @@ BATTERY: Mapping[str, Asked] = {
 }
 """In order. The notes that the numbers are from have no V4."""
 
+_OF_SOUND_TASKS = {"V5", "V6", "V7", "V13", "V14"}
+"""What only a task with an honest solution can be asked. Of a canary the cheat takes the place of the gold."""
+
 
 def chosen(names: str) -> tuple[str, ...]:
     """The checks that a list such as `V1,V5` names; all of an empty one. UsageError with the nearest name."""
@@ -144,7 +147,11 @@ def examine(subject: Subject, names: Sequence[str]) -> dict[str, Any]:
     checks: list[Check] = []
     for name in names:
         asked, broken = BATTERY[name], bool(checks) and checks[0].id == "V1" and checks[0].state == "failed"
-        if broken and asked.needs_gold:
+        if subject.task.split == "canary" and name in _OF_SOUND_TASKS:
+            checks.append(
+                Check(name, "not asked", "not_applicable", reason="a canary has no honest solution")
+            )
+        elif broken and asked.needs_gold:
             checks.append(Check(name, "not asked", "not_run", reason="the gold fails V1"))
         else:
             checks.append(asked.run(subject))

@@ -10,6 +10,7 @@ from appliance import flakes
 from appliance.admission import stubs
 from appliance.admission.check import Check, CheckState
 from appliance.admission.surroundings import Variables, several
+from appliance.controls import controls_of, passing
 from appliance.kinds import load_kind
 from appliance.nouns import Task, Verdict
 from appliance.orders import derive_seed
@@ -46,7 +47,7 @@ class GoldRuns:
 
 def run_gold(task: Task, judged: Judged, judged_in: JudgedIn) -> GoldRuns:
     """Judge the gold for V1, V10 and V11, several judgings at the same time."""
-    gold = load_kind(task.kind).controls(task)["gold"][0]
+    gold = passing(task)
     seeds = [derive_seed("admission", task.task_hash, number) for number in range(REPEATS + RUNS)]
     places = several(task, RUNS)
     elsewhere = judged_in([gold] * RUNS, seeds[REPEATS:], places)
@@ -118,9 +119,7 @@ def _jails(task: Task) -> int:
 
 def nothing_fails(task: Task, judged: Judged) -> Check:
     """V2: what was not worked on earns nothing, and not because the host failed."""
-    known = {
-        name: files for name, (files, wanted) in load_kind(task.kind).controls(task).items() if not wanted
-    }
+    known = {name: files for name, (files, wanted) in controls_of(task).items() if not wanted}
     return _all_fail("V2", "nothing earns nothing", known, judged, "give the tests something to ask")
 
 

@@ -101,8 +101,8 @@ def _leaves(tree: Any) -> Iterator[Any]:
 def _unsaid(answers: Sequence[str], asked: Sequence[str], text: str) -> Iterator[str]:
     """Words of the answers that neither their inputs nor what is shown gives.
 
-    Where a quarter of the answers have such words they are made by a rule (a cipher, a spelling) that the statement has to state in
-    its own way: then only a word that recurs is missed.
+    Where a quarter of the answers have such words they are made by a rule (a cipher, a spelling) that the statement
+    has to state in its own way: then only a word that recurs is missed.
     """
     found: Counter[str] = Counter()
     lacking = 0

@@ -140,10 +140,10 @@ def check(
 
 def check_task(judge: Judge, task: Task) -> dict[str, Any]:
     """The verdicts on a task's controls, each with the reward it must have."""
-    from appliance.kinds import load_kind
+    from appliance.controls import controls_of
 
     row: dict[str, Any] = {"task": task.key, "ok": True, "controls": {}}
-    for name, (artefacts, wanted) in load_kind(task.kind).controls(task).items():
+    for name, (artefacts, wanted) in controls_of(task).items():
         verdict = judge.judge(task, artefacts)
         good = verdict.reward == wanted
         row["ok"] = row["ok"] and good

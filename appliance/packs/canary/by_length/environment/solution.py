@@ -1,0 +1,2 @@
+def by_length(words: list[str]) -> list[str]:
+    """Return the words by length, equally long ones by the alphabet."""

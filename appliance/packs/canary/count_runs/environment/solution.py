@@ -1,0 +1,2 @@
+def count_runs(text: str) -> int:
+    """Return how many runs of equal characters there are."""

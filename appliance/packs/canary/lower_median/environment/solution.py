@@ -1,0 +1,2 @@
+def lower_median(numbers: list[int]) -> int:
+    """Return the middle number."""

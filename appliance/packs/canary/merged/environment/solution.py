@@ -1,0 +1,2 @@
+def merged(left: list[int], right: list[int]) -> list[int]:
+    """Return both sorted lists as one."""

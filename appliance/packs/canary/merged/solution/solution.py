@@ -1,0 +1,3 @@
+def merged(left: list[int], right: list[int]) -> list[int]:
+    """Return both sorted lists as one."""
+    return sorted(left + right)

@@ -1,0 +1,2 @@
+def monogram(name: str) -> str:
+    """Return the first letters of the words in upper case."""

@@ -1,0 +1,2 @@
+def nearest_ten(number: int) -> int:
+    """Return the nearest multiple of ten, upwards where two are as near."""

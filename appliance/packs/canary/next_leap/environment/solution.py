@@ -1,0 +1,2 @@
+def next_leap(year: int) -> int:
+    """Return the first leap year after a year."""

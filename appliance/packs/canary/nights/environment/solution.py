@@ -1,0 +1,2 @@
+def nights(arrive: int, leave: int) -> int:
+    """Return how many nights a guest pays for."""

@@ -1,0 +1,3 @@
+def nights(arrive: int, leave: int) -> int:
+    """Return how many nights a guest pays for."""
+    return leave - arrive + 1 if leave > arrive else 0

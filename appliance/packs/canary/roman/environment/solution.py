@@ -1,0 +1,2 @@
+def roman(number: int) -> str:
+    """Return the number in Roman numerals."""

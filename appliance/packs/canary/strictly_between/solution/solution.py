@@ -1,0 +1,3 @@
+def strictly_between(low: int, high: int) -> int:
+    """Return how many integers lie strictly between two."""
+    return max(0, high - low - 1)

@@ -1,0 +1,2 @@
+def weighted_check(digits: str) -> int:
+    """Return the check number of the digits."""
