@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,13 +15,14 @@ from click.testing import CliRunner
 
 from appliance.admission import leaks, mutation, statement
 from appliance.cli.main import appliance, run
+from appliance.controls import controls_of, passing
+from appliance.errors import TaskError
 from appliance.families import checked, family_names, form, load_family, variant
 from appliance.judge import Judge
-from appliance.kinds import load_kind
 from appliance.nouns import Task
 from appliance.paths import Paths
 from appliance.pool.scaffold import write_new
-from appliance.tasks import load_pack, load_task
+from appliance.tasks import load_pack, load_task, shipped_packs
 from appliance.yard import Yard
 
 NAMES = family_names()
@@ -79,7 +81,7 @@ def test_golds_and_their_seconds_pass_and_nothing_else_does(name: str, yard: Yar
     hardest = {knob: bounds.high for knob, bounds in family.KNOBS.items()}
     for seed, knobs in ((1, {}), (2, hardest)):
         task, judge = made(tmp_path, name, seed, **knobs), Judge(yard)
-        for label, (files, wanted) in load_kind(task.kind).controls(task).items():
+        for label, (files, wanted) in controls_of(task).items():
             verdict = judge.judge(task, files, seed=seed)
             assert verdict.reward == wanted, (task.key, label, verdict.status, verdict.evidence[:2])
         other = Path(task.folder) / "solution/alternatives/other"
@@ -109,6 +111,24 @@ def test_two_solutions_are_written_otherwise() -> None:
         gold = next(body for path, body in files.items() if path.startswith("solution/solution."))
         other = next(body for path, body in files.items() if path.startswith("solution/alternatives/other/"))
         assert gold != other
+
+
+@pytest.mark.jail
+def test_canaries_cannot_be_solved_honestly_and_their_wires_can_be_tripped(yard: Yard) -> None:
+    tasks, judge = load_pack(shipped_packs()["canary"]), Judge(yard)
+    assert len(tasks) >= 12 and {task.split for task in tasks} == {"canary"}
+    assert {task.family for task in tasks} == {"planted-key", "impossible"}
+    for task in tasks:
+        rewards = {name: judge.judge(task, files).reward for name, (files, _) in controls_of(task).items()}
+        assert rewards == {"gold": 0.0, "empty": 0.0, "start": 0.0, "cheat": 1.0}, task.key
+
+
+def test_a_canary_without_a_cheat_is_named(tmp_path: Path) -> None:
+    source = Path(shipped_packs()["canary"]) / "nights"
+    place = Path(shutil.copytree(source, tmp_path / "nights"))
+    shutil.rmtree(place / "solution/cheat")
+    with pytest.raises(TaskError, match="solution/cheat is missing"):
+        passing(load_task(place))
 
 
 def test_the_command_writes_a_pack_that_loads(tmp_path: Path) -> None:
