@@ -247,3 +247,35 @@ def m009_admissions(db: Any) -> None:
         not_null={"task_key", "body", "hash"},
     )
     db["task_changes"].create_index(["task_key", "seq"])
+
+
+@migrations()
+def m010_alarms(db: Any) -> None:
+    """What each update came to, and what monitoring found in that."""
+    db["attempts"].create_index(["run_id", "step"])
+    db["series"].create({"run_id": str, "step": int, "data": str}, pk=("run_id", "step"))
+    db["alarms"].create(
+        {
+            "id": int,
+            "created": float,
+            "last": float,
+            "count": int,
+            "run_id": str,
+            "step": int,
+            "signal": str,
+            "level": str,
+            "subject": str,
+            "text": str,
+            "snapshot": str,
+            "cause": str,
+            "action": str,
+            "done": int,
+            "state": str,
+            "until": float,
+            "reason": str,
+            "actor": int,
+        },
+        pk="id",
+        not_null={"run_id", "signal", "subject", "state"},
+    )
+    db["alarms"].create_index(["signal", "subject", "state"])

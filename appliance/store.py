@@ -1,5 +1,5 @@
-"""`store.db`: the facts to compute with. This module, `store_reviews`, `store_pool` and `schema` are
-the only ones that speak SQL to it for writing.
+"""`store.db`: the facts to compute with. This module, `store_alarms`, `store_reviews`, `store_pool` and
+`schema` are the only ones that speak SQL to it for writing.
 
 One `Store` is one connection and the only writer; its methods may be called from any thread. Readers in other
 processes (the terminal UI) open the file read-only.
@@ -19,6 +19,7 @@ from typing import Any
 from appliance import events, ledger, objects
 from appliance.errors import IntegrityError, NotFoundError, StoreError
 from appliance.nouns import Attempt, Event, Verdict
+from appliance.store_alarms import AlarmTables
 from appliance.store_exports import ExportReads
 from appliance.store_pool import PoolTables
 from appliance.store_reviews import ReviewTables
@@ -44,7 +45,7 @@ def _boundary(path: Path) -> Iterator[None]:
         raise StoreError(f"{path}: {error}", remedy=remedy) from error
 
 
-class Store(ExportReads, PoolTables, ReviewTables):
+class Store(AlarmTables, ExportReads, PoolTables, ReviewTables):
     """The store of one installation, open for writing."""
 
     def __init__(self, path: Path, blobs: Path) -> None:

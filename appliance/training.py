@@ -13,6 +13,7 @@ from typing import Any
 
 from appliance import checkpoints
 from appliance.advantage import GroupOutcome
+from appliance.alarms import watch
 from appliance.errors import IntegrityError
 from appliance.exploration import Explorer, batch_of, roll, tell_stage
 from appliance.journal import Journal
@@ -100,7 +101,9 @@ def _update(
     learn_s = learned.pop("seconds", 0.0)
     times = {"sample_s": rolled.sample_s, "judge_s": rolled.judge_s, "learn_s": learn_s, "swap_s": swap_s}
     version = {"policy_version": plan.version(step)}
-    journal.update(step, started, _summary(rows, outcomes) | times | learned | version)
+    metrics = _summary(rows, outcomes) | times | learned | version
+    journal.update(step, started, metrics)
+    watch.after_update(plan, journal, step, started, metrics)
     _checkpoint(plan, crew, journal, step)
 
 

@@ -93,6 +93,20 @@ def test_dead_groups_are_drawn_anew_and_canaries_teach_nothing(
     canaries = [row for row in attempts if row["purpose"] == "canary"]
     assert {row["task_key"].rpartition("/")[2] for row in canaries} == {"canary"}
     assert len(canaries) >= 2 and all(row["status"] for row in canaries)
+    passed = [row["id"] for row in canaries if row["reward"]]
+    listed = appliance(tmp_path, "alarm", "list", "--json")
+    alarms = {(row["signal"], row["subject"]): row for row in json.loads(listed.stdout)["alarms"]}
+    assert (("M1", "tiny/canary") in alarms) == bool(passed)
+    assert listed.returncode == int(any(row["level"] == "critical" for row in alarms.values()))
+    shown = appliance(tmp_path, "alarm", "curves", printed["run"], "--by", "task", "--json")
+    curves = json.loads(shown.stdout)["curves"]
+    uniform = {
+        choice["task_key"]
+        for event in drawn
+        for choice in event.data["choices"]
+        if choice["share"] == "uniform"
+    }
+    assert set(curves) == uniform
     trained = sum(row["metrics"]["attempts"] for row in updates)
     assert trained == sum(row["purpose"] == "train" for row in attempts)
 

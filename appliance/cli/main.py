@@ -13,6 +13,7 @@ from appliance.cli.lazy import LazyGroup
 from appliance.errors import EXIT_INTERRUPTED, ApplianceError
 
 VERBS: dict[str, str] = {
+    "alarm": "Show what monitoring found, silence it, print its curves.",
     "attempt": "List and show attempts with their verdicts.",
     "bench": "Measure this machine.",
     "daemon": "Carry out runs one after the other, and take orders.",
