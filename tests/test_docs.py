@@ -55,6 +55,18 @@ def test_the_recipe_page_is_generated_from_the_program() -> None:
     assert RECIPE_PAGE.read_text() == recipe_page(), "run: python tests/test_docs.py"
 
 
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.name)
+def test_no_page_shows_a_placeholder_for_what_a_command_prints(page: Path) -> None:
+    """A block of one word in capitals is where figures were to be put."""
+    assert not re.findall(r"^```\w*\n[A-Z_ ]+\n```$", page.read_text(), re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.name)
+def test_a_page_links_to_pages_that_exist(page: Path) -> None:
+    linked = re.findall(r"\]\(([\w/.-]+\.md)\)", page.read_text())
+    assert not [name for name in linked if not (page.parent / name).exists()]
+
+
 @pytest.mark.parametrize("verb", sorted(VERBS))
 def test_the_readme_names_every_verb(verb: str) -> None:
     assert f"appliance {verb}" in README
