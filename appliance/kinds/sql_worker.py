@@ -168,6 +168,14 @@ def opened(where: str, guard: Guard, *, reverse: bool = False) -> Iterator[sqlit
         yield connection
 
 
+def folded(name: str) -> str:
+    """A name as SQLite tells names apart: by all but the case of ASCII letters, which is what `bytes.lower` knows.
+
+    `str.lower` makes a `k` of the Kelvin sign, so that a table could hide another.
+    """
+    return name.encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")
+
+
 def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
@@ -288,8 +296,8 @@ def state(request: Mapping[str, Any]) -> Tree:
     with opened(FILE, guard) as connection:
         made = objects(connection)
         shown = [one for one in made if one.kind in ("table", "view")]
-        # SQL does not tell names apart by case.
-        return {one.name.lower(): _described(connection, one, made, guard) for one in shown}
+        # SQL does not tell names apart by the case of ASCII letters; of others it does.
+        return {folded(one.name): _described(connection, one, made, guard) for one in shown}
 
 
 def _described(connection: sqlite3.Connection, one: Made, made: Sequence[Made], guard: Guard) -> Tree:
@@ -300,7 +308,7 @@ def _described(connection: sqlite3.Connection, one: Made, made: Sequence[Made], 
         rows = fetched(connection.execute(f"SELECT {names} FROM main.{quoted(one.name)}"), guard.caps)
     return {
         "kind": one.kind,
-        "columns": [[column[1].lower(), affinity(column[2]), column[3], column[5]] for column in columns],
+        "columns": [[folded(column[1]), affinity(column[2]), column[3], column[5]] for column in columns],
         "watchers": sorted(
             [other.kind, other.name] for other in made if other.table == one.name != other.name
         ),
@@ -309,7 +317,7 @@ def _described(connection: sqlite3.Connection, one: Made, made: Sequence[Made], 
 
 
 def _by_name(column: Sequence[Any]) -> str:
-    return str(column[1]).lower()
+    return folded(str(column[1]))
 
 
 def affinity(declared: str) -> str:
