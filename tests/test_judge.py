@@ -21,6 +21,7 @@ from appliance.cli.task import command as task_command
 from appliance.errors import NotFoundError, TaskError, UsageError
 from appliance.examination import Examination, Finding, Outcome
 from appliance.judge import Judge, read_submission
+from appliance.kinds import function_worker
 from appliance.kinds.function import Case, judge_reply
 from appliance.nouns import Task, Verdict
 from appliance.paths import Paths
@@ -218,6 +219,26 @@ def test_a_reply_of_another_shape_is_a_breach(reply: dict[str, Any]) -> None:
 
     with pytest.raises(Broken):
         judge_reply(Case("hidden", 0, [], {}, 3), reply)
+
+
+def kinds_of(*bases: type[BaseException]) -> list[str]:
+    return function_worker.names(type("Raised", bases, {})())
+
+
+RAISED = [
+    (kinds_of(ValueError), True),
+    (kinds_of(UnicodeError), True),
+    (kinds_of(ValueError, KeyError), True),
+    (kinds_of(KeyError, ArithmeticError, ValueError), False),
+    (kinds_of(Exception), False),
+    ([], False),
+]
+
+
+@pytest.mark.parametrize(("family", "right"), RAISED, ids=repr)
+def test_an_exception_of_many_kinds_is_right_for_its_first_alone(family: list[str], right: bool) -> None:
+    reply = {"raised": family, "text": "", "message": ""}
+    assert judge_reply(Case("hidden", 0, [], {}, raises="ValueError"), reply).correct is right
 
 
 def test_a_submission_is_read_without_following_anything(tmp_path: Path, add_two: Task) -> None:

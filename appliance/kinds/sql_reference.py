@@ -251,10 +251,7 @@ def _check_gold(
 
 def _changes(base: Mapping[str, Any], state: Mapping[str, Any], how: Rules) -> bool:
     """Whether the gold left any target different from what it found."""
-    before = {
-        folded(name): (list(map(folded, found[0])), found[1])
-        for name, found in base["rows"].items()
-    }
+    before = {folded(name): (list(map(folded, found[0])), found[1]) for name, found in base["rows"].items()}
     for name in how.targets:
         columns, rows = before.get(name, ([], None))
         after = state.get(name)
