@@ -140,7 +140,9 @@ def question(task: Task, base: values.Tree, *, reverse: bool) -> dict[str, Any]:
     if settings["mode"] == "query":
         return {**asked, "catalogue": settings.get("catalogue", False)}
     probes = _probes(task.folder, task.hidden_hash)
-    return {**asked, "foreign_keys": settings.get("foreign_keys", False), "probes": probes}
+    targets = sorted(rules(task).targets)
+    foreign_keys = settings.get("foreign_keys", False)
+    return {**asked, "foreign_keys": foreign_keys, "probes": probes, "targets": targets}
 
 
 @functools.lru_cache(maxsize=256)

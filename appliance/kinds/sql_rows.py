@@ -136,6 +136,8 @@ def _same_probes(expected: Sequence[Any], got: Sequence[Any], rules: Rules) -> b
     for one, other in zip(expected, got, strict=True):
         if type(other) is not dict or one.keys() != other.keys():
             return False
+        if one["aside"] != other["aside"]:
+            return False
         if "rows" in one and not same_rows(one["rows"], checked_rows(other["rows"]), bag):
             return False
         if "rows" not in one and one != other:
