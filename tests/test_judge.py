@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -219,6 +220,20 @@ def test_a_reply_of_another_shape_is_a_breach(reply: dict[str, Any]) -> None:
 
     with pytest.raises(Broken):
         judge_reply(Case("hidden", 0, [], {}, 3), reply)
+
+
+def test_a_submission_of_very_deep_folders_is_read_or_refused(tmp_path: Path, add_two: Task) -> None:
+    place = os.open(tmp_path, os.O_RDONLY)
+    for depth in range(3000):
+        os.mkdir("d", dir_fd=place)
+        place, above = os.open("d", os.O_RDONLY, dir_fd=place), place
+        os.close(above)
+        if depth == 1200:
+            os.close(os.open("solution.py", os.O_CREAT | os.O_WRONLY, dir_fd=place))
+            assert len(read_submission(tmp_path, add_two)) == 1
+    os.close(place)
+    with pytest.raises(UsageError, match="File name too long"):
+        read_submission(tmp_path, add_two)
 
 
 def kinds_of(*bases: type[BaseException]) -> list[str]:
