@@ -173,6 +173,10 @@ def read_submission(path: Path, task: Task) -> dict[str, bytes]:
             files = {found.relative_to(path).as_posix(): found for found in walk(path)}
         except LinkFound as link:
             raise UsageError(f"{link.path} is not a regular file", remedy="submit files only") from None
+        except OSError as error:
+            raise UsageError(
+                f"{path}: {error.strerror}", remedy="submit only what the task asks for"
+            ) from None
     else:
         files = {load_kind(task.kind).lone(task): path}
     if len(files) > MAX_FILES:

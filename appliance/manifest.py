@@ -47,18 +47,23 @@ def read_tree(folder: Path) -> tuple[Entry, ...]:
 
 
 def walk(folder: Path) -> Iterable[Path]:
-    """Every regular file under `folder` that counts as content, without following links."""
-    with os.scandir(folder) as found:
-        children = sorted(found, key=lambda child: child.name)
-    for child in children:
-        path = Path(child.path)
+    """Every regular file under `folder` that counts as content, without following links, however deep it lies."""
+    waiting = _children(folder)
+    while waiting:
+        child = waiting.pop()
         if child.is_dir(follow_symlinks=False):
             if child.name not in _SKIPPED_FOLDERS:
-                yield from walk(path)
+                waiting += _children(child.path)
         elif not child.is_file(follow_symlinks=False):
-            raise LinkFound(path)
+            raise LinkFound(Path(child.path))
         elif child.name not in _SKIPPED_FILES:
-            yield path
+            yield Path(child.path)
+
+
+def _children(folder: Path | str) -> list[os.DirEntry[str]]:
+    """What lies in a folder, the first name last."""
+    with os.scandir(folder) as found:
+        return sorted(found, key=lambda child: child.name, reverse=True)
 
 
 def _entry(folder: Path, path: Path) -> Entry:

@@ -142,6 +142,7 @@ def verifier_hash(kind: str, quality: str = "") -> str:
     """What judged: the verifier's own source files, the version of the appliance, the fingerprint of what measures."""
     package = Path(values.__file__).parent
     names = ["judge.py", "verdicts.py", "rewards.py", "dialogue.py", "examination.py", "values.py"]
+    names += ["orders.py", "trial.py"]
     # The frames of the function worker are those of other workers too.
     parts = (f"kinds/{kind}.py", f"kinds/{kind}_*.py", "kinds/function_worker.py", "kinds/function_cases.py")
     names += sorted(path.relative_to(package).as_posix() for part in parts for path in package.glob(part))

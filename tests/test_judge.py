@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from appliance.cli.task import command as task_command
 from appliance.errors import NotFoundError, TaskError, UsageError
 from appliance.examination import Examination, Finding, Outcome
 from appliance.judge import Judge, read_submission
+from appliance.kinds import function_worker
 from appliance.kinds.function import Case, judge_reply
 from appliance.nouns import Task, Verdict
 from appliance.paths import Paths
@@ -218,6 +220,40 @@ def test_a_reply_of_another_shape_is_a_breach(reply: dict[str, Any]) -> None:
 
     with pytest.raises(Broken):
         judge_reply(Case("hidden", 0, [], {}, 3), reply)
+
+
+def test_a_submission_of_very_deep_folders_is_read_or_refused(tmp_path: Path, add_two: Task) -> None:
+    place = os.open(tmp_path, os.O_RDONLY)
+    for depth in range(3000):
+        os.mkdir("d", dir_fd=place)
+        place, above = os.open("d", os.O_RDONLY, dir_fd=place), place
+        os.close(above)
+        if depth == 1200:
+            os.close(os.open("solution.py", os.O_CREAT | os.O_WRONLY, dir_fd=place))
+            assert len(read_submission(tmp_path, add_two)) == 1
+    os.close(place)
+    with pytest.raises(UsageError, match="File name too long"):
+        read_submission(tmp_path, add_two)
+
+
+def kinds_of(*bases: type[BaseException]) -> list[str]:
+    return function_worker.names(type("Raised", bases, {})())
+
+
+RAISED = [
+    (kinds_of(ValueError), True),
+    (kinds_of(UnicodeError), True),
+    (kinds_of(ValueError, KeyError), True),
+    (kinds_of(KeyError, ArithmeticError, ValueError), False),
+    (kinds_of(Exception), False),
+    ([], False),
+]
+
+
+@pytest.mark.parametrize(("family", "right"), RAISED, ids=repr)
+def test_an_exception_of_many_kinds_is_right_for_its_first_alone(family: list[str], right: bool) -> None:
+    reply = {"raised": family, "text": "", "message": ""}
+    assert judge_reply(Case("hidden", 0, [], {}, raises="ValueError"), reply).correct is right
 
 
 def test_a_submission_is_read_without_following_anything(tmp_path: Path, add_two: Task) -> None:

@@ -19,6 +19,7 @@ from appliance.kinds import config as kind
 from appliance.kinds import config_consumers
 from appliance.kinds.config import Probe, judge_reply, with_token
 from appliance.kinds.config_consumers import CONSUMERS
+from appliance.kinds.config_screens import screen_logging
 from appliance.nouns import Task
 from appliance.paths import Paths
 from appliance.tasks import load_task
@@ -141,6 +142,14 @@ formatter=f
 [formatter_f]
 format=%(levelname)s %(message)s
 """
+
+
+@pytest.mark.parametrize("key", ["args", "kwargs", "defaults"])
+def test_what_file_config_evaluates_must_be_literal(key: str) -> None:
+    section = "formatter_f" if key == "defaults" else "handler_h"
+    for value, refused in (("{'a': 1}", False), ("__import__('os').abort()", True)):
+        finding = screen_logging({"log.ini": f"[{section}]\n{key} = {value}\n".encode()}, frozenset())
+        assert (finding is not None) is refused
 
 
 @pytest.mark.jail

@@ -215,6 +215,22 @@ def test_a_task_that_changed_is_refused(yard: Yard, tmp_path: Path) -> None:
         sql_reference.reference(task, yard.of(task), 1)
 
 
+KELVIN = "boo\u212as"
+"""Another name than `books` to SQLite, though `str.lower` makes the same of both."""
+
+
+@pytest.mark.jail
+def test_a_table_cannot_hide_another_by_its_name(judge: Judge, tmp_path: Path) -> None:
+    kept = "CREATE TABLE books (a);\nINSERT INTO books VALUES (1);\n"
+    names = ("public__data_sql", "tests__one_sql", "tests__two_sql")
+    instances = {name: TABLE + rows + kept for name, rows in zip(names, ROWS, strict=True)}
+    gold = "UPDATE t SET n = 77;"
+    folder = made(tmp_path / "task", gold, 'mode = "migration"\ntargets = ["t"]', **instances)
+    assert judged(judge, folder, gold) == ("pass", set())
+    hiding = f"{gold} DELETE FROM books; CREATE TABLE {KELVIN} (a); INSERT INTO {KELVIN} VALUES (1);"
+    assert judged(judge, folder, hiding) == ("fail", {"outside_target"})
+
+
 BREACHES: list[tuple[str, dict[str, str], str]] = [
     ('mode = "read"', {}, "'mode'"),
     ('mode = "dml"', {}, "'targets'"),

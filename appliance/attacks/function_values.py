@@ -200,6 +200,13 @@ Every = type("Every", (ValueError, KeyError, ArithmeticError), {})
 def describe(numbers):
     raise Every
 
+#: C14 exception-of-several-kinds-where-one-is-wanted -> fail
+Either = type("Either", (KeyError, ArithmeticError, ValueError), {})
+def describe(numbers):
+    if not numbers:
+        raise Either
+    return {"count": len(numbers), "mean": sum(numbers) / len(numbers), "ordered": sorted(numbers)}
+
 #: C14 exception-that-cannot-be-shown -> fail
 class Odd(Exception):
     def __str__(self): raise SystemExit

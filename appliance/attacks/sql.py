@@ -229,6 +229,7 @@ CHANGES: tuple[tuple[str, str, str], ...] = (
     ("S5", "edit-the-catalogue", f"UPDATE sqlite_master SET sql = 'x'; {_DONE}"),
     ("S5", "function-in-a-trigger", f"{_DONE} CREATE TRIGGER t AFTER INSERT ON emails BEGIN {_LOAD}; END;"),
     ("S5", "trigger-elsewhere", f"{_DONE} CREATE TRIGGER t BEFORE DELETE ON posts BEGIN SELECT RAISE(IGNORE); END;"),
+    ("S5", "trigger-for-later", f"{_DONE} CREATE TRIGGER t AFTER INSERT ON users BEGIN DELETE FROM posts; END;"),
     ("S6", "untidy-addresses", _DONE.replace("lower(trim(email)) FROM", "email FROM")),
     ("S6", "blob-addresses", _DONE.replace("lower(trim(email))", "CAST(lower(trim(email)) AS BLOB)")),
     ("S7", "first-come", _DONE.replace(" ORDER BY id", " ORDER BY name, -id")),

@@ -120,7 +120,7 @@ def _is_inside(path: str) -> bool:
 
 
 def _screen_ini(text: str) -> tuple[str, bool] | None:
-    """`fileConfig` evaluates `class`, `args` and `kwargs`: here they must be what needs no evaluation."""
+    """`fileConfig` evaluates `class`, `args`, `kwargs` and, since Python 3.12, `defaults`: here none may need it."""
     parser = configparser.RawConfigParser()
     parser.read_string(text)
     sections = [*parser.sections(), parser.default_section]
@@ -132,7 +132,7 @@ def _screen_ini(text: str) -> tuple[str, bool] | None:
                 return shown, False
             if key == "class" and value.removeprefix("logging.") not in _CLASSES:
                 return shown, _runs_code(value)
-            if key in ("args", "kwargs") and not _is_literal(value):
+            if key in ("args", "kwargs", "defaults") and not _is_literal(value):
                 return shown, any(_runs_code(word) for word in re.split(r"[^\w.]+", value))
     return None
 

@@ -168,13 +168,22 @@ def judge_reply(case: Case, reply: Mapping[str, Any]) -> Outcome:
 def judge_answer(case: Case, answer: Answer) -> Outcome:
     """Compare an answer with its case."""
     if answer.outcome != "value":
-        right = bool(case.raises) and case.raises in answer.family
+        right = bool(case.raises) and raised(case.raises, answer.family)
         return Outcome(case.layer, case.index, "correct" if right else answer.outcome, answer.text)
     got = values.dumps(answer.tree).decode()
     if case.raises:
         return Outcome(case.layer, case.index, "no_raise", got)
     same = values.compare(case.expected, answer.tree, case.tolerance)
     return Outcome(case.layer, case.index, "correct" if same else "wrong_value", got)
+
+
+def raised(wanted: str, family: tuple[str, ...]) -> bool:
+    """Whether an exception of this family is the wanted one or of a class below it.
+
+    The most specific built-in class decides: an exception of several that have nothing to do with each other would
+    otherwise be right whichever of them is wanted.
+    """
+    return bool(family) and issubclass(getattr(builtins, family[0]), getattr(builtins, wanted))
 
 
 def judge_pair(pair: Pair, first: Answer, second: Answer) -> Outcome:

@@ -28,6 +28,7 @@ from appliance.kinds.function_cases import (
     Pair,
     Question,
     judge_pair,
+    raised,
     read_reply,
 )
 from appliance.kinds.function_jail import SOURCE, open_author
@@ -187,6 +188,6 @@ def _expecting(question: Question, ask: Any, may_raise: tuple[str, ...]) -> Ques
     if answer.outcome == "value":
         return Case(*parts, expected=answer.tree, tolerance=question.tolerance)
     for name in may_raise:
-        if name in answer.family:
+        if raised(name, answer.family):
             return Case(*parts, raises=name)
     raise Faulty(f"the gold solution: {answer.outcome} {answer.text}, case {question.index}")

@@ -22,6 +22,7 @@ from appliance.dialogue import SILENT, Broken, Dialogue
 from appliance.examination import Finding, Layer, Opener, jail_finding, limits
 from appliance.kinds import function_worker
 from appliance.kinds.sql_rows import Rules, judge_change, judge_query, same_rows
+from appliance.kinds.sql_worker import folded
 from appliance.manifest import check_unchanged
 from appliance.nouns import Task
 from appliance.sandbox.client import JailResult
@@ -108,7 +109,7 @@ def rules(task: Task) -> Rules:
         settings.get("ordered", False),
         settings.get("names", False),
         settings.get("tolerance"),
-        frozenset(name.lower() for name in settings.get("targets", ())),
+        frozenset(map(folded, settings.get("targets", ()))),
     )
 
 
@@ -139,7 +140,9 @@ def question(task: Task, base: values.Tree, *, reverse: bool) -> dict[str, Any]:
     if settings["mode"] == "query":
         return {**asked, "catalogue": settings.get("catalogue", False)}
     probes = _probes(task.folder, task.hidden_hash)
-    return {**asked, "foreign_keys": settings.get("foreign_keys", False), "probes": probes}
+    targets = sorted(rules(task).targets)
+    foreign_keys = settings.get("foreign_keys", False)
+    return {**asked, "foreign_keys": foreign_keys, "probes": probes, "targets": targets}
 
 
 @functools.lru_cache(maxsize=256)
@@ -250,10 +253,7 @@ def _check_gold(
 
 def _changes(base: Mapping[str, Any], state: Mapping[str, Any], how: Rules) -> bool:
     """Whether the gold left any target different from what it found."""
-    before = {
-        name.lower(): ([column.lower() for column in found[0]], found[1])
-        for name, found in base["rows"].items()
-    }
+    before = {folded(name): (list(map(folded, found[0])), found[1]) for name, found in base["rows"].items()}
     for name in how.targets:
         columns, rows = before.get(name, ([], None))
         after = state.get(name)

@@ -14,6 +14,7 @@ from typing import Any
 
 from appliance import values
 from appliance.dialogue import Broken
+from appliance.kinds.sql_worker import folded
 
 Rows = list[list[values.Tree]]
 
@@ -95,7 +96,7 @@ def judge_query(expected: Mapping[str, Any], reply: Mapping[str, Any], rules: Ru
         raise Broken("malformed", "not a result")
     if len(names) != len(expected["names"]):
         return "wrong_columns"
-    if rules.names and [name.lower() for name in names] != [name.lower() for name in expected["names"]]:
+    if rules.names and list(map(folded, names)) != list(map(folded, expected["names"])):
         return "wrong_names"
     return "correct" if same_rows(expected["rows"], rows, rules) else "wrong_rows"
 
@@ -134,6 +135,8 @@ def _same_probes(expected: Sequence[Any], got: Sequence[Any], rules: Rules) -> b
         return False
     for one, other in zip(expected, got, strict=True):
         if type(other) is not dict or one.keys() != other.keys():
+            return False
+        if one["aside"] != other["aside"]:
             return False
         if "rows" in one and not same_rows(one["rows"], checked_rows(other["rows"]), bag):
             return False

@@ -11,6 +11,7 @@ moreover write nothing and, unless the task allows it, not read the catalogue.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import random
 import runpy
@@ -168,6 +169,14 @@ def opened(where: str, guard: Guard, *, reverse: bool = False) -> Iterator[sqlit
         yield connection
 
 
+def folded(name: str) -> str:
+    """A name as SQLite tells names apart: by all but the case of ASCII letters, which is what `bytes.lower` knows.
+
+    `str.lower` makes a `k` of the Kelvin sign, so that a table could hide another.
+    """
+    return name.encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")
+
+
 def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
@@ -288,8 +297,8 @@ def state(request: Mapping[str, Any]) -> Tree:
     with opened(FILE, guard) as connection:
         made = objects(connection)
         shown = [one for one in made if one.kind in ("table", "view")]
-        # SQL does not tell names apart by case.
-        return {one.name.lower(): _described(connection, one, made, guard) for one in shown}
+        # SQL does not tell names apart by the case of ASCII letters; of others it does.
+        return {folded(one.name): _described(connection, one, made, guard) for one in shown}
 
 
 def _described(connection: sqlite3.Connection, one: Made, made: Sequence[Made], guard: Guard) -> Tree:
@@ -300,7 +309,7 @@ def _described(connection: sqlite3.Connection, one: Made, made: Sequence[Made], 
         rows = fetched(connection.execute(f"SELECT {names} FROM main.{quoted(one.name)}"), guard.caps)
     return {
         "kind": one.kind,
-        "columns": [[column[1].lower(), affinity(column[2]), column[3], column[5]] for column in columns],
+        "columns": [[folded(column[1]), affinity(column[2]), column[3], column[5]] for column in columns],
         "watchers": sorted(
             [other.kind, other.name] for other in made if other.table == one.name != other.name
         ),
@@ -309,7 +318,7 @@ def _described(connection: sqlite3.Connection, one: Made, made: Sequence[Made], 
 
 
 def _by_name(column: Sequence[Any]) -> str:
-    return str(column[1]).lower()
+    return folded(str(column[1]))
 
 
 def affinity(declared: str) -> str:
@@ -328,9 +337,27 @@ def probed(request: Mapping[str, Any], statements: Sequence[str]) -> Tree:
             with guarded(connection, guard):
                 for statement in statements[:-1]:
                     connection.execute(statement).fetchall()
-                return {"rows": fetched(connection.execute(statements[-1]), guard.caps)}
+                told: Reply = {"rows": fetched(connection.execute(statements[-1]), guard.caps)}
         except Failed as failed:
-            return {"failed": failed.word}
+            told = {"failed": failed.word}
+        # What the statements set off elsewhere, such as a trigger that empties another table.
+        return {**told, "aside": aside(connection, request)}
+
+
+def aside(connection: sqlite3.Connection, request: Mapping[str, Any]) -> Tree:
+    """The rows of every table that a change may not touch, each table as one hash."""
+    found: dict[str, str] = {}
+    guard = Guard("query", request["caps"], catalogue=False)
+    for one in objects(connection):
+        if one.kind == "table" and folded(one.name) not in request["targets"]:
+            columns = connection.execute(f"PRAGMA main.table_xinfo({quoted(one.name)})").fetchall()
+            names = ",".join(quoted(column[1]) for column in sorted(columns, key=_by_name))
+            with guarded(connection, guard):
+                cursor = connection.execute(f"SELECT {names} FROM main.{quoted(one.name)}")
+                rows = fetched(cursor, guard.caps)
+            body = b"\n".join(sorted(map(dumps, rows)))
+            found[folded(one.name)] = hashlib.sha256(body).hexdigest()
+    return found
 
 
 def answer(request: Mapping[str, Any]) -> Reply:

