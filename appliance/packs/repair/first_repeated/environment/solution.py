@@ -1,0 +1,9 @@
+def first_repeated(values: list[int]) -> int | None:
+    seen = set()
+    for value in values:
+        if value in seen:
+            return value
+        seen.add(value)
+        if len(seen) == len(set(values)):
+            return None
+    return None

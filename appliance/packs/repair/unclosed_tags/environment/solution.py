@@ -1,0 +1,9 @@
+def unclosed_tags(marks: list[str]) -> list[str]:
+    tags: list[str] = []
+    for mark in marks:
+        name = mark[1:]
+        if mark[0] == "+":
+            tags.append(name)
+        elif name in tags:
+            tags = tags[: tags.index(name)]
+    return tags

@@ -1,0 +1,49 @@
+"""From nodes to a text."""
+
+from stencil.errors import UnknownName
+from stencil.nodes import Choice, Loop, Put, Text
+from stencil.parser import parse
+
+
+def render(template, names):
+    """The text that a template makes of a dict of names."""
+    kept = dict(names)
+    try:
+        return _body(parse(template), names)
+    finally:
+        names.clear()
+        names.update(kept)
+
+
+def _body(nodes, names):
+    return "".join(_text(node, names) for node in nodes)
+
+
+def _text(node, names):
+    if isinstance(node, Text):
+        return node.text
+    if isinstance(node, Put):
+        names[node.name] = node.text
+        return ""
+    if isinstance(node, Choice):
+        return _body(node.body, names) if names.get(node.name) else ""
+    if isinstance(node, Loop):
+        return _loop(node, names)
+    return str(_meaning(node.name, names))
+
+
+def _loop(node, names):
+    parts = []
+    before = dict(names)
+    for item in _meaning(node.name, names):
+        names[node.item] = item
+        parts.append(_body(node.body, names))
+        names.clear()
+        names.update(before)
+    return "".join(parts)
+
+
+def _meaning(name, names):
+    if name not in names:
+        raise UnknownName(name)
+    return names[name]

@@ -1,0 +1,3 @@
+import sys
+
+lines = sys.stdin.read().splitlines()

@@ -1,0 +1,3 @@
+import sys
+
+year, month = map(int, sys.stdin.read().split())
