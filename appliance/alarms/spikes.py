@@ -11,11 +11,9 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-
 from appliance.alarms.finding import Finding
 from appliance.alarms.series import Step, Tried, posteriors
-from appliance.sampler.beta import cdf
+from appliance.sampler.beta import mass_below
 
 SPIKE, FAMILY_SPIKE, FALSE_SHARE = 1e-4, 1e-5, 0.01
 LEAST = 8
@@ -91,7 +89,7 @@ def slipped(steps: Sequence[Step]) -> Iterator[Finding]:
         if a + b - 2 < 2 * LEAST or a / (a + b) < MASTERED:
             continue
         now = after[one.task]
-        sure = float(cdf(SLIPPED, np.array([now[0]]), np.array([now[1]]))[0])
+        sure = mass_below(SLIPPED, *now)
         if sure > SURE:
             snapshot = {
                 "before": round(a / (a + b), 3),

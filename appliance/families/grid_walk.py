@@ -71,20 +71,7 @@ def make(seed: str, knobs: Knobs) -> Draft:
         "    row, column = next_row, next_column\n    seen.add((row, column))",
         result,
     ]
-    other = [
-        f"SIZE, walls = {size}, {[row * size + column for row, column in walls]!r}",
-        f"cell = {start[0] * size + start[1]}",
-        "path, stopped = [cell], 0",
-        "for command in commands:",
-        f"    row, column = cell // SIZE, cell % SIZE\n    place = {letters!r}.index(command)",
-        "    row, column = [(row - 1, column), (row + 1, column), (row, column - 1), (row, column + "
-        "1)][place]",
-        "    inside = 0 <= row < SIZE and 0 <= column < SIZE",
-        f"    target = row % SIZE * SIZE + column % SIZE if inside or {edge == 'wrap'} else -1",
-        "    if target < 0 or target in walls:\n        stopped += 1\n    else:\n        cell = target\n"
-        "    path.append(cell)",
-        other_result,
-    ]
+    other = _by_number(size, letters, start, walls, edge == "wrap", other_result)
     named = ", ".join(
         f"`{letter}` {word}" for letter, word in zip(letters, ("up", "down", "left", "right"), strict=True)
     )
@@ -109,3 +96,23 @@ def make(seed: str, knobs: Knobs) -> Draft:
         GENERATOR.format(letters=letters),
         "walk",
     )
+
+
+def _by_number(
+    size: int, letters: str, start: tuple[int, int], walls: list[tuple[int, int]], wraps: bool, result: str
+) -> list[str]:
+    """The same walk over cells that are numbered."""
+    return [
+        f"SIZE, walls = {size}, {[row * size + column for row, column in walls]!r}",
+        f"cell = {start[0] * size + start[1]}",
+        "path, stopped = [cell], 0",
+        "for command in commands:",
+        f"    row, column = cell // SIZE, cell % SIZE\n    place = {letters!r}.index(command)",
+        "    row, column = [(row - 1, column), (row + 1, column), (row, column - 1), (row, column + "
+        "1)][place]",
+        "    inside = 0 <= row < SIZE and 0 <= column < SIZE",
+        f"    target = row % SIZE * SIZE + column % SIZE if inside or {wraps} else -1",
+        "    if target < 0 or target in walls:\n        stopped += 1\n    else:\n        cell = target\n"
+        "    path.append(cell)",
+        result,
+    ]

@@ -51,23 +51,7 @@ def make(seed: str, knobs: Knobs) -> Draft:
         (f"those before day {from_day} are not counted", f"s.{day} >= {from_day}"),
     ]
     conditions = chance.sample(made, knobs["conditions"])
-    measure, words, empty, lone = chance.choice(
-        [
-            (
-                f"COALESCE(SUM(s.{number}), 0)",
-                f"the sum of `{number}`",
-                "0",
-                f"IFNULL((SELECT SUM(s.{number}) {{inner}}), 0)",
-            ),
-            ("COUNT(s.id)", "their number", "0", "(SELECT COUNT(*) {inner})"),
-            (
-                f"COALESCE(MAX(s.{number}), -1)",
-                f"the greatest `{number}`",
-                "-1",
-                f"IFNULL((SELECT s.{number} {{inner}} ORDER BY s.{number} DESC LIMIT 1), -1)",
-            ),
-        ]
-    )
+    measure, words, empty, lone = chance.choice(_measures(number))
     top = chance.randint(2, 4) if knobs["top"] else 0
     downward = chance.random() < 0.5
     told = f" Of the {second}, {' and '.join(text for text, _ in conditions)}." if conditions else ""
@@ -109,6 +93,25 @@ def make(seed: str, knobs: Knobs) -> Draft:
         rows = random.Random(f"{seed} hidden {count}")
         files[f"tests/{count + 1}.sql"] = _instance(schema, first, second, rows, names, near)
     return Draft(statement, tier_of(knobs, KNOBS), "", "", "", "", files=files)
+
+
+def _measures(number: str) -> list[tuple[str, str, str, str]]:
+    """Of a joined query, in words, what it is where there is nothing, and of one row alone."""
+    return [
+        (
+            f"COALESCE(SUM(s.{number}), 0)",
+            f"the sum of `{number}`",
+            "0",
+            f"IFNULL((SELECT SUM(s.{number}) {{inner}}), 0)",
+        ),
+        ("COUNT(s.id)", "their number", "0", "(SELECT COUNT(*) {inner})"),
+        (
+            f"COALESCE(MAX(s.{number}), -1)",
+            f"the greatest `{number}`",
+            "-1",
+            f"IFNULL((SELECT s.{number} {{inner}} ORDER BY s.{number} DESC LIMIT 1), -1)",
+        ),
+    ]
 
 
 def _instance(

@@ -34,6 +34,11 @@ def cdf(x: float | Floats, a: Floats, b: Floats) -> Floats:
     return found
 
 
+def mass_below(x: float, a: float, b: float) -> float:
+    """The same for one distribution."""
+    return float(cdf(x, np.array([a]), np.array([b]))[0])
+
+
 def quantile(share: float, a: Floats, b: Floats) -> Floats:
     """Below this lies `share` of the mass of Beta(a, b), by halving."""
     low, high = np.zeros(np.shape(a)), np.ones(np.shape(a))
