@@ -223,17 +223,23 @@ def test_a_reply_of_another_shape_is_a_breach(reply: dict[str, Any]) -> None:
 
 
 def test_a_submission_of_very_deep_folders_is_read_or_refused(tmp_path: Path, add_two: Task) -> None:
-    place = os.open(tmp_path, os.O_RDONLY)
-    for depth in range(3000):
-        os.mkdir("d", dir_fd=place)
-        place, above = os.open("d", os.O_RDONLY, dir_fd=place), place
-        os.close(above)
-        if depth == 1200:
-            os.close(os.open("solution.py", os.O_CREAT | os.O_WRONLY, dir_fd=place))
-            assert len(read_submission(tmp_path, add_two)) == 1
-    os.close(place)
-    with pytest.raises(UsageError, match="File name too long"):
-        read_submission(tmp_path, add_two)
+    root = tmp_path / "deep"
+    root.mkdir()
+    try:
+        place = os.open(root, os.O_RDONLY)
+        for depth in range(3000):
+            os.mkdir("d", dir_fd=place)
+            place, above = os.open("d", os.O_RDONLY, dir_fd=place), place
+            os.close(above)
+            if depth == 1200:
+                os.close(os.open("solution.py", os.O_CREAT | os.O_WRONLY, dir_fd=place))
+                assert len(read_submission(root, add_two)) == 1
+        os.close(place)
+        with pytest.raises(UsageError, match="File name too long"):
+            read_submission(root, add_two)
+    finally:
+        # shutil, and so pytest when it tidies up in a later session, cannot remove what lies so deep.
+        subprocess.run(["rm", "-rf", root], check=True)
 
 
 def kinds_of(*bases: type[BaseException]) -> list[str]:
