@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from appliance.admission import leaks, mutation, statement
 from appliance.cli.main import appliance, run
 from appliance.controls import controls_of, passing
 from appliance.errors import TaskError
-from appliance.families import checked, family_names, form, load_family, variant
+from appliance.families import checked, family_names, form, load_family, piecewise, variant
 from appliance.judge import Judge
 from appliance.nouns import Task
 from appliance.paths import Paths
@@ -102,6 +103,20 @@ def test_a_gold_with_a_fault_fails(name: str, yard: Yard, tmp_path: Path) -> Non
         None,
     )
     assert len(score.killed) >= 0.7 * (len(score.killed) + len(score.survivors)) > 0
+
+
+@pytest.mark.parametrize("rules", [1, 3, 6])
+def test_every_piecewise_rule_decides_some_inputs(rules: int) -> None:
+    family = load_family("piecewise")
+    for seed in range(50):
+        files = variant(family, "made", "train", seed, checked(family, {"rules": rules})).files
+        gold = files["solution/solution.py"].decode()
+        counts = piecewise.decided(re.findall(r"if (.*):\n", gold))
+        assert len(counts) == rules + 1 and min(counts) >= piecewise.LEAST, gold
+
+
+def test_a_rule_behind_its_opposite_is_seen_to_decide_nothing() -> None:
+    assert piecewise.decided(["a > 0", "a <= 0", "b > 3"])[2:] == [0, 0]
 
 
 def test_two_solutions_are_written_otherwise() -> None:

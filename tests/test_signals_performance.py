@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 
 import pytest
@@ -50,10 +51,12 @@ def sum_residues(n):
 
 
 def test_the_gold_is_as_fast_as_itself(yard: Yard, task: Task) -> None:
-    found = timed(yard, task, gold(task).decode())
-    assert 0.7 < found.signals["performance"].raw < 1.4, found
-    assert not found.reviews
-    assert found.signals["performance"].value > 0.6
+    # A neighbour on the same core can lengthen all runs of one side; a bias of ours would show every time.
+    readings = [timed(yard, task, gold(task).decode()) for _ in range(3)]
+    nearest = min(readings, key=lambda one: abs(math.log(one.signals["performance"].raw)))
+    assert 0.7 < nearest.signals["performance"].raw < 1.4, readings
+    assert nearest.signals["performance"].value > 0.6
+    assert not any(one.reviews for one in readings)
 
 
 def test_slow_is_worth_little_and_far_from_the_gold_nothing(yard: Yard, task: Task) -> None:

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 
 from appliance.alarms.finding import Finding
 from appliance.alarms.series import Step, Tried, posteriors
-from appliance.sampler.beta import mass_below
 
 SPIKE, FAMILY_SPIKE, FALSE_SHARE = 1e-4, 1e-5, 0.01
 LEAST = 8
@@ -83,6 +82,8 @@ def _spike(signal: str, subject: str, members: Sequence[Tried], value: float) ->
 
 def slipped(steps: Sequence[Step]) -> Iterator[Finding]:
     """M15: tasks that nearly always passed, and hardly can any more."""
+    from appliance.sampler.beta import mass_below  # numpy, which a command that only reads has no use for
+
     before, after = posteriors(steps[:-1]), posteriors(steps)
     for one in steps[-1].tried:
         a, b = before.get(one.task, (1.0, 1.0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from appliance.families.form import Draft, Knob, Knobs, head, lines, numbered, tier_of
@@ -13,6 +14,9 @@ KNOBS = {
     "rules": Knob(1, 6, 3, "rules before the last one"),
     "size": Knob(3, 40, 9, "largest constant"),
 }
+GRID = range(-60, 61, 5)
+LEAST = 12
+"""Of the 625 pairs of the grid: what decides fewer is hardly asked for, and a fault there is not seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,28 @@ def _condition(chance: random.Random, size: int) -> Said:
             ),
         ]
     )
+
+
+def _conditions(chance: random.Random, knobs: Knobs) -> list[Said]:
+    """Conditions that differ in more than a number, each of which decides some inputs and leaves some to the next."""
+    while True:
+        found: list[Said] = []
+        while len(found) < knobs["rules"]:
+            one = _condition(chance, knobs["size"])
+            if one.words.rstrip("-0123456789") not in {known.words.rstrip("-0123456789") for known in found}:
+                found.append(one)
+        if all(times >= LEAST for times in decided([test.code for test in found])):
+            return found
+
+
+def decided(conditions: Sequence[str]) -> list[int]:
+    """How many pairs of a grid each condition decides, and, last, how many none does."""
+    tests = [eval(f"lambda a, b: {code}") for code in conditions]
+    counts = [0] * (len(tests) + 1)
+    for a in GRID:
+        for b in GRID:
+            counts[next((place for place, test in enumerate(tests) if test(a, b)), len(tests))] += 1
+    return counts
 
 
 def _result(chance: random.Random, size: int) -> Said:
@@ -87,12 +113,7 @@ GENERATOR = """def cases(random):
 def make(seed: str, knobs: Knobs) -> Draft:
     """The variant of a seed: conditions that differ, and neighbouring results that differ."""
     chance = random.Random(f"{NAME} {seed}")
-    conditions: list[Said] = []
-    while len(conditions) < knobs["rules"]:
-        one = _condition(chance, knobs["size"])
-        # A rule whose condition another one has (but for its number) may never be reached.
-        if one.words.rstrip("-0123456789") not in {known.words.rstrip("-0123456789") for known in conditions}:
-            conditions.append(one)
+    conditions = _conditions(chance, knobs)
     results: list[Said] = []
     while len(results) <= knobs["rules"]:
         new = _result(chance, knobs["size"])
