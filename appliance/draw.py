@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from appliance.nouns import Task
+from appliance.nouns import Card
 from appliance.orders import derive_seed
 from appliance.recipe import Recipe
 from appliance.sampler.choices import Choice, Score
@@ -34,15 +34,15 @@ class Memory:
     """The roster and the state that the last draw worked out: of 100,000 tasks both take longer than a draw."""
 
     def __init__(self) -> None:
-        self._tasks: Sequence[Task] = ()
+        self._tasks: Sequence[Card] = ()
         self._roster: Roster | None = None
         self._state: State | None = None
 
-    def since(self, tasks: Sequence[Task]) -> int:
+    def since(self, tasks: Sequence[Card]) -> int:
         """The update up to which nothing need be told again; 0 for other tasks than at the last draw."""
         return self._state.step if self._state and len(tasks) == len(self._tasks) else 0
 
-    def after(self, tasks: Sequence[Task], past: Sequence[Score]) -> tuple[Roster, State]:
+    def after(self, tasks: Sequence[Card], past: Sequence[Score]) -> tuple[Roster, State]:
         """The roster of `tasks` and the state after `past`, of which what is known already may be left out."""
         from appliance.sampler.roster import make_roster
         from appliance.sampler.state import rebuilt
@@ -54,7 +54,7 @@ class Memory:
         return self._roster, self._state
 
 
-def draw_shuffled(tasks: Sequence[Task], seed: int, asked: Asked) -> list[Task]:
+def draw_shuffled(tasks: Sequence[Card], seed: int, asked: Asked) -> list[Card]:
     """Windows over a fresh shuffle per epoch, so none starves; a later draw of an update is at random."""
     if asked.number > 1:
         left = [task for task in tasks if task.key not in asked.taken]
@@ -67,8 +67,8 @@ def draw_shuffled(tasks: Sequence[Task], seed: int, asked: Asked) -> list[Task]:
 
 
 def draw_adaptive(
-    tasks: Sequence[Task],
-    canaries: Sequence[Task],
+    tasks: Sequence[Card],
+    canaries: Sequence[Card],
     past: Sequence[Score],
     recipe: Recipe,
     asked: Asked,

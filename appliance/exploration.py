@@ -11,10 +11,9 @@ from appliance.advantage import GroupOutcome, judge_group
 from appliance.draw import Asked, Memory, draw_adaptive, draw_shuffled
 from appliance.errors import ConfigError
 from appliance.journal import Journal
-from appliance.nouns import Purpose, Sampling, Task
+from appliance.nouns import Card, Purpose, Sampling
 from appliance.orders import Batch, place_orders
 from appliance.plan import Crew, Plan, Rolled
-from appliance.pool.pins import check_disk
 from appliance.pool.states import barred_since
 from appliance.sampler.choices import Score
 
@@ -63,7 +62,7 @@ class Explorer:
             found += self._try("train", step, number, tasks)
         return found
 
-    def _stock(self) -> Sequence[Task]:
+    def _stock(self) -> Sequence[Card]:
         """The train tasks that nobody, and no alarm, took out of use since the run began."""
         barred = barred_since(self._journal.store)
         tasks = self._plan.train_tasks
@@ -73,7 +72,7 @@ class Explorer:
             raise ConfigError("every train task of the run was quarantined or retired", remedy=remedy)
         return stock
 
-    def _draw(self, stock: Sequence[Task], asked: Asked) -> tuple[list[Task], list[Task]]:
+    def _draw(self, stock: Sequence[Card], asked: Asked) -> tuple[list[Card], list[Card]]:
         """The train tasks and the canaries of a draw.
 
         Only train groups are evidence: what is held out must not steer the training, and a canary teaches nothing.
@@ -89,14 +88,12 @@ class Explorer:
         choices = draw_adaptive(stock, canaries, past, recipe, asked, self._memory)
         told = [asdict(choice) for choice in choices]
         journal.event("tasks.drawn", step=asked.step, number=asked.number, choices=told)
-        keys = {choice.task_key: place for place, choice in enumerate(choices)}
-        drawn, rare = (
-            sorted((task for task in tasks if task.key in keys), key=lambda task: keys[task.key])
-            for tasks in (stock, canaries)
-        )
-        return drawn, rare
+        drawn = [plan.library.cards[choice.task_key] for choice in choices]
+        return [card for card in drawn if card.split != "canary"], [
+            card for card in drawn if card.split == "canary"
+        ]
 
-    def _try(self, purpose: Purpose, step: int, number: int, tasks: Sequence[Task]) -> Explored:
+    def _try(self, purpose: Purpose, step: int, number: int, tasks: Sequence[Card]) -> Explored:
         """Make, judge and close one group per task."""
         if not tasks:
             return Explored()
@@ -121,10 +118,10 @@ def batch_of(plan: Plan, step: int, trained: int, purpose: Purpose) -> Batch:
 
 
 def roll(
-    plan: Plan, crew: Crew, journal: Journal, batch: Batch, tasks: Sequence[Task]
+    plan: Plan, crew: Crew, journal: Journal, batch: Batch, tasks: Sequence[Card]
 ) -> tuple[Rows, Rolled]:
     """Make and judge a batch; return its rows by group, in order of index."""
-    check_disk(plan.pins, tasks)
+    plan.library.check(tasks)
     orders = place_orders(batch, tasks)
     common = {"run_id": plan.run_id, "step": batch.step, "purpose": batch.purpose}
     version = {"policy_version": batch.policy_version}

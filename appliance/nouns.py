@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple, Protocol
 
 SCHEMA_VERSION = 1
 
@@ -72,6 +72,43 @@ class Task:
     """a.b.c: a statement or interface, b hidden tests or oracle, c everything else."""
     canary: str = ""
     """A GUID that marks copies of a task that is not trained on; empty where its folder names none."""
+
+
+class Listed(Protocol):
+    """What a task and its card have in common: all that is asked before its files are opened."""
+
+    @property
+    def key(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def split(self) -> str: ...
+    @property
+    def tier(self) -> str: ...
+    @property
+    def family(self) -> str: ...
+    @property
+    def folder(self) -> str: ...
+    @property
+    def image(self) -> str: ...
+    @property
+    def task_hash(self) -> str: ...
+
+
+class Card(NamedTuple):
+    """What a pool keeps in memory of a task, of which it may have a hundred thousand: fields as in `Task`."""
+
+    key: str
+    kind: str
+    split: str
+    tier: str
+    cluster: str
+    family: str
+    folder: str
+    image: str
+    task_hash: str
+    quality: str
+    """The table `[quality]` of its `pool.toml` as JSON, empty where there is none; with the kind, what judges it."""
 
 
 @dataclass(frozen=True, slots=True)

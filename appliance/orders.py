@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from appliance.nouns import Purpose, Sampling, Task
+from appliance.nouns import Listed, Purpose, Sampling
 
 SEED_BITS = 63
 """A derived seed is below 2 to this power: what SQLite and llama.cpp both hold as a signed number."""
@@ -65,18 +65,18 @@ class Batch:
     def name(self) -> str:
         return f"{self.run_id}/{self.purpose}/{self.step}"
 
-    def group_id(self, task: Task) -> str:
+    def group_id(self, task: Listed) -> str:
         return f"{self.name}/{task.key}"
 
 
-def place_orders(batch: Batch, tasks: Sequence[Task]) -> list[Order]:
+def place_orders(batch: Batch, tasks: Sequence[Listed]) -> list[Order]:
     """Return one order per attempt, grouped by task in the given sequence."""
     size = len(tasks) * batch.attempts
     places = ((task, index) for task in tasks for index in range(batch.attempts))
     return [_order(batch, task, index, place, size) for place, (task, index) in enumerate(places)]
 
 
-def _order(batch: Batch, task: Task, index: int, place: int, size: int) -> Order:
+def _order(batch: Batch, task: Listed, index: int, place: int, size: int) -> Order:
     group_id = batch.group_id(task)
     return Order(
         attempt_id=f"{group_id}/{index}",

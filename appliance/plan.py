@@ -9,9 +9,9 @@ from typing import Any, Protocol
 
 from appliance import agent
 from appliance.errors import ConfigError
-from appliance.nouns import Sample, Task
+from appliance.nouns import Card, Sample
 from appliance.orders import Order
-from appliance.pool.pins import Pins
+from appliance.pool.library import Library
 from appliance.recipe import Recipe
 
 
@@ -36,12 +36,12 @@ class Plan:
     recipe: Recipe
     folder: Path
     base_version: str
-    train_tasks: tuple[Task, ...]
-    eval_tasks: tuple[Task, ...]
-    canaries: tuple[Task, ...] = ()
+    train_tasks: tuple[Card, ...]
+    eval_tasks: tuple[Card, ...]
+    canaries: tuple[Card, ...] = ()
     """What no honest attempt can solve: tried now and then, never learned from."""
-    pins: Pins = field(default_factory=dict)
-    """What the tasks and their verifiers were when the run began."""
+    library: Library = field(default_factory=Library)
+    """All of these, to be opened."""
     policy: Trained | None = None
     """What is evaluated instead of the base; None where a run trains."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,13 +58,12 @@ def rejudge(judge: Judge, attempt: Attempt, before: Verdict | None, find: Callab
     return Replay(attempt.id, before, judge.judge(task, artefacts, seed=before.seed))
 
 
-def among(tasks: Iterable[Task]) -> Callable[[str], Task]:
+def among(tasks: Mapping[str, Task]) -> Callable[[str], Task]:
     """A finder over these tasks; NotFoundError."""
-    known = {task.key: task for task in tasks}
 
     def find(key: str) -> Task:
-        if key not in known:
+        if key not in tasks:
             raise NotFoundError(f"no task {key!r} in the packs of the run", remedy="restore its pack")
-        return known[key]
+        return tasks[key]
 
     return find

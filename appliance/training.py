@@ -17,7 +17,7 @@ from appliance.alarms import watch
 from appliance.errors import IntegrityError
 from appliance.exploration import Explorer, batch_of, roll, tell_stage
 from appliance.journal import Journal
-from appliance.nouns import Sample, Task
+from appliance.nouns import Card, Sample
 from appliance.plan import Crew, Plan
 
 PARITY_SAMPLES = 16
@@ -70,7 +70,7 @@ def _evaluate_once(plan: Plan, crew: Crew, journal: Journal, step: int) -> None:
     journal.evaluation(step, evaluation)
 
 
-def _tally(task: Task, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _tally(task: Card, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """n attempts that have a reward, c of them passed; a masked attempt counts in neither."""
     known = [row for row in rows if row["reward"] is not None]
     return {

@@ -132,9 +132,9 @@ def verifier_of(task: Task) -> str:
     return verifier_hash(task.kind, fingerprint(asked(task)))
 
 
-def verifier_now(task: Task) -> str:
-    """The same, of the source files as they are on the disk at this moment."""
-    return verifier_hash.__wrapped__(task.kind, fingerprint(asked(task)))
+def verifier_now(kind: str, spec: Spec) -> str:
+    """The hash of what judges tasks of a kind that ask for this, as its files are on the disk at this moment."""
+    return verifier_hash.__wrapped__(kind, fingerprint(spec))
 
 
 @functools.cache

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 
 from appliance.errors import IntegrityError, NotFoundError, SandboxError, TaskError
-from appliance.nouns import Task
+from appliance.nouns import Listed
 from appliance.paths import Paths
 from appliance.sandbox.client import Jails, JailStatus, prepare_tools, tools_image_name
 from appliance.sandbox.policy import Policy
@@ -34,7 +34,7 @@ class Yard:
         """The jails of a task that names no image."""
         return self._client("")
 
-    def of(self, task: Task) -> Client:
+    def of(self, task: Listed) -> Client:
         """The jails of a task; TaskError when its image is not there, or not what it was."""
         try:
             return self._client(task.image)
@@ -57,7 +57,7 @@ class Yard:
             self._tools = name
         return self._client(self._tools)
 
-    def prove(self, tasks: Iterable[Task]) -> None:
+    def prove(self, tasks: Iterable[Listed]) -> None:
         """Run one jail of each image that is needed.
 
         SandboxError says what this host lacks, TaskError what an image does.
@@ -70,7 +70,7 @@ class Yard:
         for task in {task.image: task for task in tasks if task.image}.values():
             self.prove_image(task)
 
-    def prove_image(self, task: Task) -> None:
+    def prove_image(self, task: Listed) -> None:
         """TaskError unless the image of a task holds the Python that submissions run in."""
         result = self.of(task).run(["python3", "-c", ""], Policy())
         if result.status != JailStatus.ok:

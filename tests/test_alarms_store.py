@@ -18,6 +18,8 @@ from appliance.journal import Journal
 from appliance.nouns import Task
 from appliance.paths import Paths
 from appliance.pool import states
+from appliance.pool.index import card_of
+from appliance.pool.library import Library
 from appliance.store import Store
 from appliance.tasks import find_task
 
@@ -33,8 +35,8 @@ def journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Journal
 
 
 def keep(journal: Journal, *found: Finding, step: int = 1) -> list[int]:
-    tasks = {key: find_task(key) for key in ("starter/clamp", "starter/flatten", "starter/double")}
-    return watch.keep(journal, step, iter(found), tasks)
+    cards = [card_of(find_task(key)) for key in ("starter/clamp", "starter/flatten", "starter/double")]
+    return watch.keep(journal, step, iter(found), Library(cards))
 
 
 def told(*arguments: str) -> tuple[int, dict[str, object]]:

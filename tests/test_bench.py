@@ -13,8 +13,11 @@ import pytest
 
 from appliance.bench.human_eval import read_problems
 from appliance.bench.jail import Launch, launch, spread
+from appliance.bench.pool import bench as measure_pool
+from appliance.bench.pool import make_pack
 from appliance.errors import UsageError
 from appliance.paths import Paths
+from appliance.pool.index import load_cards
 from appliance.sandbox.client import Jails
 
 ROOT = Path(__file__).parents[1]
@@ -57,6 +60,27 @@ def test_a_launch_that_fails_is_not_ok(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr("appliance.bench.jail.COMMAND", ("false",))
     with Jails(Paths(tmp_path / "data", tmp_path / "cache")) as jails:
         assert not launch(jails).ok
+
+
+def test_the_pool_benchmark_opens_real_folders_and_leaves_none(tmp_path: Path) -> None:
+    found = bench("pool", "--tasks", "150", "--folder", str(tmp_path / "made"))
+    assert found["tasks"] == 150
+    assert not (tmp_path / "made").exists()
+    for name in ("open_ms", "first_draw_ms", "draw_median_ms", "check_median_ms", "peak_mib"):
+        assert isinstance(found[name], int | float) and found[name] > 0, name
+
+
+def test_the_large_pack_of_the_benchmark_is_one(tmp_path: Path) -> None:
+    cards = load_cards(make_pack(tmp_path / "large", 31))
+    assert len({card.task_hash for card in cards}) == len({card.cluster for card in cards}) == 31
+    assert {card.tier for card in cards} == {"easy", "core", "hard"}
+    assert len({card.family for card in cards}) == 4 and {card.split for card in cards} == {"train"}
+
+
+def test_the_pool_benchmark_removes_no_folder_of_others(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is there already"):
+        measure_pool(100, tmp_path, print)
+    assert tmp_path.is_dir()
 
 
 def test_a_spread_is_in_milliseconds() -> None:

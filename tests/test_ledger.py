@@ -162,19 +162,19 @@ def test_a_verdict_replays_and_a_changed_task_or_verifier_is_told(
     for source in (ADD, b"def add_two(a, b):\n    return a\n", b"def add_two(a, b"):
         made = attempt(add_two, 0, source)
         before = judge.judge(add_two, {"solution.py": source}, seed=11)
-        again = rejudge(judge, made, before, among([add_two]))
+        again = rejudge(judge, made, before, among({add_two.key: add_two}))
         assert again.same and again.same_verifier and again.after.seed == 11
         lenient = replace(before, status="pass", reward=1.0, verifier_hash="older")
-        told = rejudge(judge, made, lenient, among([add_two]))
+        told = rejudge(judge, made, lenient, among({add_two.key: add_two}))
         assert told.same == (source == ADD) and not told.same_verifier
         if source != ADD:
             assert told.differences()["reward"] == (1.0, 0.0)
     with pytest.raises(UsageError, match="no verdict"):
-        rejudge(judge, made, None, among([add_two]))
+        rejudge(judge, made, None, among({add_two.key: add_two}))
     shutil.copytree(add_two.folder, tmp_path / "add_two")
     (tmp_path / "add_two/instruction.md").write_text("Something else.\n")
     with pytest.raises(IntegrityError, match="not what it was"):
-        rejudge(judge, made, before, among([load_task(tmp_path / "add_two")]))
+        rejudge(judge, made, before, among({add_two.key: load_task(tmp_path / "add_two")}))
 
 
 @pytest.mark.jail

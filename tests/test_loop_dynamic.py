@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from appliance.draw import Asked, draw_adaptive
+from appliance.pool.index import load_cards
 from appliance.recipe import load_recipe
 from appliance.store import Store
-from appliance.tasks import load_pack
 from tests.test_loop import PACK, appliance
 
 pytestmark = pytest.mark.jail
@@ -58,7 +58,7 @@ def pack(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def seed_with_a_canary(recipe: Path, pack: Path) -> int:
     """The first seed whose first update draws the canary."""
-    tasks = load_pack(pack)
+    tasks = load_cards(pack)
     train, canaries = ([task for task in tasks if task.split == split] for split in ("train", "canary"))
     for seed in range(1000):
         settings, _ = load_recipe(recipe, seed=seed)

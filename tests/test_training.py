@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from appliance import checkpoints
 from appliance.errors import ConfigError, IntegrityError
-from appliance.nouns import Task
+from appliance.nouns import Card
 from appliance.plan import Plan, check_plan
 from appliance.recipe import load_recipe
 
 
 def plan(train: int, held_out: int) -> Plan:
     recipe, _ = load_recipe(Path(__file__).parents[1] / "recipes" / "starter.toml")
-    tasks = [
-        Task(f"p/t{n}", "p", "function", "train", "easy", "", "/", "", "", "f", "h", "h", "h")
-        for n in range(train)
-    ]
-    held = tuple(replace(tasks[0], key=f"p/e{n}", split="eval") for n in range(held_out))
+    tasks = [Card(f"p/t{n}", "function", "train", "easy", "c", "c", "/", "", "h", "") for n in range(train)]
+    held = tuple(tasks[0]._replace(key=f"p/e{n}", split="eval") for n in range(held_out))
     return Plan("r", recipe, Path("/nowhere"), "base", tuple(tasks), held)
 
 

@@ -11,9 +11,9 @@ from appliance.alarms.finding import Finding
 from appliance.alarms.series import Step, step_of
 from appliance.errors import ApplianceError
 from appliance.journal import Journal
-from appliance.nouns import Task
 from appliance.plan import Plan
 from appliance.pool import states
+from appliance.pool.library import Library
 from appliance.store import Store
 
 MOST_CAUSES = 20
@@ -28,8 +28,7 @@ def after_update(
     """Look at an update that is on record; `started` in Unix seconds. Returns the ids of the alarms that are new."""
     store, run_id = journal.store, plan.run_id
     rows = store.judged_rows(run_id, step)
-    tasks = {task.key: task for task in (*plan.train_tasks, *plan.canaries, *plan.eval_tasks)}
-    told = {key: (task.family, task.tier) for key, task in tasks.items()}
+    told = {key: (card.family, card.tier) for key, card in plan.library.cards.items()}
     shares = {
         choice["task_key"]: choice["share"]
         for data in store.event_data(run_id, "tasks.drawn", started)
@@ -39,7 +38,7 @@ def after_update(
     train = [row for row in rows if row["purpose"] == "train"]
     store.set_step(run_id, step, step_of(step, train, told, shares, metrics).to_json())
     found = findings(store, run_id, rows, frozenset(task.key for task in plan.canaries), started)
-    return keep(journal, step, found, tasks)
+    return keep(journal, step, found, plan.library)
 
 
 def findings(
@@ -72,7 +71,7 @@ def findings(
     yield from course.plateau(scores)
 
 
-def keep(journal: Journal, step: int, found: Iterator[Finding], tasks: Mapping[str, Task]) -> list[int]:
+def keep(journal: Journal, step: int, found: Iterator[Finding], library: Library) -> list[int]:
     """Raise what is new, and count what is open or silenced already. Returns the ids of the new ones."""
     store, now = journal.store, journal.clock()
     known = {
@@ -102,7 +101,7 @@ def keep(journal: Journal, step: int, found: Iterator[Finding], tasks: Mapping[s
         known[one.signal, one.subject] = store.alarm(identity) or {}
         new.append(identity)
         if one.action == "quarantine":
-            _quarantine(journal, identity, one, tasks, now)
+            _quarantine(journal, identity, one, library, now)
     return new
 
 
@@ -132,17 +131,17 @@ def _record(run_id: str, step: int, one: Finding, now: float) -> dict[str, Any]:
     }
 
 
-def _quarantine(journal: Journal, identity: int, one: Finding, tasks: Mapping[str, Task], now: float) -> None:
+def _quarantine(journal: Journal, identity: int, one: Finding, library: Library, now: float) -> None:
     """Take the task, or the tasks of the family, out of use. What the rules do not allow stays an open alarm."""
     done = 0
-    for task in tasks.values():
-        if one.subject not in (task.key, task.family) or task.split != "train":
+    for card in library.cards.values():
+        if one.subject not in (card.key, card.family) or card.split != "train":
             continue
         reason = f"alarm {identity}: {one.text}"
         try:
             states.set_state(
                 journal.store,
-                task,
+                library[card.key],
                 "quarantined",
                 actor=os.getuid(),
                 name=NAME,
@@ -151,7 +150,7 @@ def _quarantine(journal: Journal, identity: int, one: Finding, tasks: Mapping[st
                 alarm=str(identity),
             )
         except ApplianceError as error:
-            journal.event("alarm.not_acted", alarm=identity, task=task.key, error=error.message)
+            journal.event("alarm.not_acted", alarm=identity, task=card.key, error=error.message)
         else:
             done += 1
     journal.store.set_alarm(identity, done=done)

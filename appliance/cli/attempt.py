@@ -91,9 +91,10 @@ def rejudge(context: click.Context, attempt_id: str, as_json: bool) -> None:
 
     The new verdict goes into the ledger; the one that counts stays. The exit code is 1 when they differ.
     """
-    from appliance.daemon.embedded import load_tasks
+    from appliance.daemon.embedded import cards_of
     from appliance.judge import Judge
     from appliance.paths import from_environment
+    from appliance.pool.library import Library
     from appliance.recipe import recipe_from_json
     from appliance.replay import among
     from appliance.replay import rejudge as judge_again
@@ -104,7 +105,7 @@ def rejudge(context: click.Context, attempt_id: str, as_json: bool) -> None:
     with Store(paths.store, paths.objects) as store, Yard(paths) as yard:
         attempt, before = store.attempt(attempt_id), store.verdict(attempt_id)
         recipe = recipe_from_json(store.run(attempt.run_id)["recipe"], f"the run {attempt.run_id}")
-        found = judge_again(Judge(yard), attempt, before, among(load_tasks(recipe)))
+        found = judge_again(Judge(yard), attempt, before, among(Library(cards_of(recipe))))
         store.add_rejudging(attempt_id, found.after, time.time())
     if as_json:
         click.echo(json.dumps(_comparison(found)))

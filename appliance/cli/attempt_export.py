@@ -12,7 +12,7 @@ import click
 
 if TYPE_CHECKING:
     from appliance.exporters.transcript import Transcript
-    from appliance.nouns import Task
+    from appliance.nouns import Attempt, Task
     from appliance.store import Store
 
 
@@ -40,18 +40,29 @@ def command(format: str, run_id: str, out: Path, as_json: bool) -> None:
         click.echo(remark)
 
 
-def _tasks(run: Mapping[str, Any], run_id: str) -> dict[str, Task]:
-    """The tasks of the run by their hash, as far as its packs are still there and can be read."""
-    from appliance.daemon.embedded import load_tasks
+def _tasks(run: Mapping[str, Any], run_id: str) -> Mapping[str, Task]:
+    """The tasks of the run by their key, as far as its packs are still there and can be read."""
+    from appliance.daemon.embedded import cards_of
     from appliance.errors import ConfigError, NotFoundError, TaskError
+    from appliance.pool.library import Library
     from appliance.recipe import recipe_from_json
 
     try:
-        tasks = load_tasks(recipe_from_json(run["recipe"], f"the run {run_id}"))
+        return Library(cards_of(recipe_from_json(run["recipe"], f"the run {run_id}")))
     except (ConfigError, NotFoundError, TaskError) as error:
         click.echo(f"without the texts of tasks: {error.message}", err=True)
         return {}
-    return {task.task_hash: task for task in tasks}
+
+
+def _as_tried(attempt: Attempt, tasks: Mapping[str, Task]) -> Task | None:
+    """The task of an attempt, where it still is what it was."""
+    from appliance.errors import NotFoundError, TaskError
+
+    try:
+        task = tasks.get(attempt.task_key)
+    except (NotFoundError, TaskError):
+        return None
+    return task if task and task.task_hash == attempt.task_hash else None
 
 
 def _transcript(store: Store, row: Mapping[str, Any], tasks: Mapping[str, Task]) -> Transcript:
@@ -59,4 +70,4 @@ def _transcript(store: Store, row: Mapping[str, Any], tasks: Mapping[str, Task])
 
     attempt, verdict = store.attempt(row["id"]), store.verdict(row["id"])
     assert verdict is not None
-    return Transcript(attempt, verdict, row["text"] or "", row["created"], tasks.get(attempt.task_hash))
+    return Transcript(attempt, verdict, row["text"] or "", row["created"], _as_tried(attempt, tasks))

@@ -127,6 +127,27 @@ def contamination(packs: tuple[Path, ...], plants: int, seed: int, as_json: bool
     _show(bench(all_tasks(packs), plants, seed), as_json)
 
 
+@command.command("pool")
+@click.option(
+    "--tasks", type=click.IntRange(100, 999_999), default=20_000, show_default=True, help="Task folders."
+)
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path),
+    help="Where they are made, and removed afterwards; default: among the temporary files.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def pool(tasks: int, folder: Path | None, as_json: bool) -> None:
+    """Make a pack of many real task folders, index it, open it and draw batches of 64 tasks from it.
+
+    `open` reads the index; `ready` also looks for what people and alarms took out of use. `check` reads the files of
+    the tasks that were drawn. A task takes about 30 kB of disk; 100,000 of them take several minutes to make.
+    """
+    from appliance.bench.pool import bench
+
+    _show(bench(tasks, folder, _say), as_json)
+
+
 def _say(text: str) -> None:
     click.echo(f"bench: {clean_text(text)}", err=True)
 

@@ -14,7 +14,7 @@ import click
 from appliance.clean import clean_line, clean_text
 from appliance.cli.lazy import LazyGroup
 from appliance.errors import UsageError
-from appliance.nouns import Task
+from appliance.nouns import Card, Task
 
 if TYPE_CHECKING:
     from appliance.judge import Judge
@@ -37,6 +37,7 @@ VERBS: dict[str, str] = {
     "export": "Write tasks in a foreign format.",
     "generate": "Write variants of a family into a pack.",
     "history": "Print the change records of a task.",
+    "index": "Index a pack, so that many tasks open fast.",
     "import": "Make a pack of the rows of a foreign format.",
     "new": "Make a small task of a kind, to be changed.",
     "quarantine": "Take a task out of use until it was looked at.",
@@ -58,7 +59,7 @@ def command() -> None:
 @_json
 def list_tasks(packs: tuple[Path, ...], split: str | None, as_json: bool) -> None:
     """List the tasks of the packs."""
-    rows = [_summary(task) for task in all_tasks(packs) if split in (None, task.split)]
+    rows = [_summary(card) for card in _cards(packs) if split in (None, card.split)]
     if as_json:
         click.echo(json.dumps({"tasks": rows}))
         return
@@ -74,12 +75,14 @@ def list_tasks(packs: tuple[Path, ...], split: str | None, as_json: bool) -> Non
 def show(task: str, packs: tuple[Path, ...], as_json: bool) -> None:
     """Show one task: a key or a folder."""
     from appliance.kinds import load_kind
+    from appliance.pool.index import card_of
     from appliance.tasks import find_task
 
     found = find_task(task, packs or None)
     public, hidden = load_kind(found.kind).totals(found)
     row = {
-        **_summary(found),
+        **_summary(card_of(found)),
+        "entry_point": found.entry_point,
         "folder": found.folder,
         "statement": found.statement,
         "start": found.start,
@@ -185,13 +188,20 @@ def all_tasks(packs: Iterable[Path]) -> list[Task]:
     return [task for folder in folders for task in load_pack(folder)]
 
 
-def _summary(task: Task) -> dict[str, Any]:
+def _cards(packs: Iterable[Path]) -> list[Card]:
+    from appliance.pool.index import load_cards
+    from appliance.tasks import shipped_packs
+
+    folders = list(packs) or list(shipped_packs().values())
+    return [card for folder in folders for card in load_cards(folder)]
+
+
+def _summary(task: Card) -> dict[str, Any]:
     return {
         "key": task.key,
         "split": task.split,
         "tier": task.tier,
         "kind": task.kind,
         "cluster": task.cluster,
-        "entry_point": task.entry_point,
         "task_hash": task.task_hash,
     }

@@ -50,14 +50,14 @@ def standing(
     recipe: dict[str, Any], scores: list[tuple[str, int, int, int, float]], source: str
 ) -> list[dict[str, Any]]:
     """Every train task of a recipe with its posterior, the widest interval first."""
-    from appliance.daemon.embedded import load_tasks
+    from appliance.daemon.embedded import cards_of
     from appliance.recipe import recipe_from_json
     from appliance.sampler.choices import Score
     from appliance.sampler.roster import make_roster
     from appliance.sampler.state import posterior, rebuilt
     from appliance.sampler.tiers import TIERS, interval
 
-    tasks = [task for task in load_tasks(recipe_from_json(recipe, source)) if task.split == "train"]
+    tasks = [task for task in cards_of(recipe_from_json(recipe, source)) if task.split == "train"]
     roster = make_roster((task.key, task.family, task.tier) for task in tasks)
     state = rebuilt(roster, [Score(*score) for score in scores])
     a, b = posterior(roster, state)

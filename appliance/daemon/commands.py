@@ -86,7 +86,7 @@ class Commands:
         try:
             if recipe.model.gguf != "starter" and not Path(recipe.model.gguf).is_file():
                 raise ConfigError(f"model.gguf names no file: {recipe.model.gguf}", remedy=_MINE)
-            tasks = embedded.load_tasks(recipe)
+            tasks = embedded.cards_of(recipe)
         except OSError as error:
             raise ConfigError(f"{error.filename}: {error.strerror}", remedy=_MINE) from error
         check_plan(embedded.make_plan("", recipe, Path(), "", tasks))

@@ -21,13 +21,15 @@ from appliance.daemon.trained import find_policy
 from appliance.daemon.vigil import Vigil
 from appliance.errors import ApplianceError, ConfigError, IntegrityError, LearnerError, StoreError
 from appliance.journal import Listener
-from appliance.nouns import Task
+from appliance.nouns import Card
 from appliance.paths import Paths, jailer_socket
 from appliance.plan import Plan, Stopped, Trained, check_plan
 from appliance.pool import pins, states
+from appliance.pool.index import load_cards
+from appliance.pool.library import Library
 from appliance.recipe import Recipe
 from appliance.store import Store
-from appliance.tasks import load_pack, shipped_packs
+from appliance.tasks import shipped_packs
 from appliance.training import train
 from appliance.yard import Yard
 
@@ -85,7 +87,7 @@ def carry_out(wish: Wish, book: Book, reins: Reins) -> Outcome:
 
     paths, listeners = book.paths, book.listeners
     with _naming(wish.source):
-        tasks = load_tasks(wish.recipe)
+        tasks = cards_of(wish.recipe)
     with Yard(paths, warm=True, jailer=jailer_socket(os.environ)) as yard:
         with _naming(wish.source):
             yard.prove(tasks)
@@ -123,26 +125,26 @@ def _naming(source: str) -> Iterator[None]:
         raise ConfigError(f"{source}: {error.message}", remedy=error.remedy) from error
 
 
-def load_tasks(recipe: Recipe) -> tuple[Task, ...]:
-    """The tasks of a recipe's packs in order of key. Raises ConfigError and TaskError."""
+def cards_of(recipe: Recipe) -> tuple[Card, ...]:
+    """The tasks of a recipe's packs in order of key, not opened. Raises ConfigError and TaskError."""
     shipped = shipped_packs()
-    tasks: dict[str, Task] = {}
+    cards: dict[str, Card] = {}
     for pack in recipe.tasks.packs:
         folder = shipped.get(pack) or Path(pack)
         if not folder.is_dir():
             raise ConfigError(
                 f"tasks.packs: no pack {pack!r}", remedy=f"shipped packs: {', '.join(shipped)}; or a folder"
             )
-        for task in load_pack(folder):
-            if task.key in tasks:
+        for card in load_cards(folder):
+            if card.key in cards:
                 raise ConfigError(
-                    f"tasks.packs: two packs hold the task {task.key!r}", remedy="drop one of the packs"
+                    f"tasks.packs: two packs hold the task {card.key!r}", remedy="drop one of the packs"
                 )
-            tasks[task.key] = task
-    return tuple(tasks[key] for key in sorted(tasks))
+            cards[card.key] = card
+    return tuple(cards[key] for key in sorted(cards))
 
 
-def _open_run(wish: Wish, book: Book, tasks: tuple[Task, ...], base_version: str, supervisor: str) -> Plan:
+def _open_run(wish: Wish, book: Book, tasks: tuple[Card, ...], base_version: str, supervisor: str) -> Plan:
     pinned = pins.pins_of(tasks)
     usable = states.active if wish.recipe.tasks.approved_only else states.unbarred
     tasks = tuple(usable(book.store, tasks))
@@ -163,7 +165,7 @@ def make_plan(
     recipe: Recipe,
     folder: Path,
     base_version: str,
-    tasks: tuple[Task, ...],
+    tasks: tuple[Card, ...],
     policy: Trained | None = None,
 ) -> Plan:
     train_tasks = tuple(task for task in tasks if task.split == "train")
@@ -171,8 +173,8 @@ def make_plan(
     eval_tasks = tuple(task for task in tasks if split in ("all", task.split))
     served = harness_named(recipe.sampling.harness).KINDS
     canaries = tuple(task for task in tasks if task.split == "canary" and task.kind in served)
-    pinned = pins.pins_of((*train_tasks, *eval_tasks, *canaries))
-    return Plan(run_id, recipe, folder, base_version, train_tasks, eval_tasks, canaries, pinned, policy)
+    library = Library((*train_tasks, *eval_tasks, *canaries))
+    return Plan(run_id, recipe, folder, base_version, train_tasks, eval_tasks, canaries, library, policy)
 
 
 def _bind(folder: Path, base_version: str, pinned: pins.Pins) -> None:

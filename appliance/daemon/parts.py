@@ -48,11 +48,10 @@ def start_crew(stack: ExitStack, plan: Plan, gear: Gear, stop: Callable[[], bool
     queue.cancel_group(plan.run_id)
     tell = _Teller(gear, queue, plan.recipe.grpo.updates)
     crew = EmbeddedCrew(journal.store, queue, policy, learner, f"{time.time_ns():x}", stop, tell)
-    tasks = {task.key: task for task in (*plan.train_tasks, *plan.eval_tasks, *plan.canaries)}
     lot = Lot(plan.recipe.judge.audit_share, plan.recipe.seed)
     judge, seal = Judge(gear.yard), seal_at(gear.paths.verifier_key)
     golds = GoldControl(judge, seal, partial(_tell_broken, journal))
-    desk = Desk(journal.store, judge, policy, tasks, crew.submit_judging, lot, Witness, seal, golds)
+    desk = Desk(journal.store, judge, policy, plan.library, crew.submit_judging, lot, Witness, seal, golds)
     workers = stack.enter_context(_workers(queue, desk, plan))
     crew.closed = lambda: workers.closed
     crew.beaten = lambda: workers.beaten

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from appliance.errors import IntegrityError
-from appliance.nouns import Task
+from appliance.nouns import Listed, Task
 from appliance.pool import record, rules
 from appliance.pool.record import Approval, Change, State
 from appliance.store import Store
@@ -20,6 +21,8 @@ from appliance.verdicts import verifier_of
 EVENT = "task.state"
 NOBODY = -1
 """In place of a uid that means nothing on this machine."""
+
+Some = TypeVar("Some", bound=Listed)
 
 
 def stored(store: Store, task_key: str | None = None) -> tuple[Change, ...]:
@@ -36,7 +39,7 @@ def _read(row: dict[str, object]) -> Change:
         ) from None
 
 
-def shipped(task: Task) -> tuple[Change, ...]:
+def shipped(task: Listed) -> tuple[Change, ...]:
     """The records in the folder of a task; none where they do not hold or break the rules."""
     try:
         found = record.read(Path(task.folder))
@@ -56,7 +59,7 @@ def state_of(store: Store, task: Task) -> State:
     return _state(history(store, task), task)
 
 
-def _state(past: Sequence[Change], task: Task) -> State:
+def _state(past: Sequence[Change], task: Listed) -> State:
     if not past:
         return "draft"
     last = past[-1]
@@ -65,11 +68,11 @@ def _state(past: Sequence[Change], task: Task) -> State:
     return _bound(last.task_hash, last.after, task)
 
 
-def _bound(content: str, state: State, task: Task) -> State:
+def _bound(content: str, state: State, task: Listed) -> State:
     return state if content == task.task_hash or state == "retired" else "draft"
 
 
-def states_of(store: Store, tasks: Iterable[Task]) -> dict[str, State]:
+def states_of(store: Store, tasks: Iterable[Listed]) -> dict[str, State]:
     """The state of each task by its key: one query for all, and a look into the folders of those it does not know."""
     known, found = store.last_states(), {}
     for task in tasks:
@@ -81,7 +84,7 @@ def states_of(store: Store, tasks: Iterable[Task]) -> dict[str, State]:
     return found
 
 
-def active(store: Store, tasks: Sequence[Task]) -> list[Task]:
+def active(store: Store, tasks: Sequence[Some]) -> list[Some]:
     """Those of the tasks that are approved and in use."""
     states = states_of(store, tasks)
     return [task for task in tasks if states[task.key] == "active"]
@@ -90,7 +93,7 @@ def active(store: Store, tasks: Sequence[Task]) -> list[Task]:
 BARRED = ("quarantined", "retired")
 
 
-def unbarred(store: Store, tasks: Sequence[Task]) -> list[Task]:
+def unbarred(store: Store, tasks: Sequence[Some]) -> list[Some]:
     """Those of the tasks that are neither in quarantine nor retired, whether anybody approved them or not."""
     states = states_of(store, tasks)
     return [task for task in tasks if states[task.key] not in BARRED]
