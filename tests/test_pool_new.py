@@ -43,6 +43,17 @@ def test_the_verb_makes_the_pack_too(
     assert "is there already" in capsys.readouterr().err
 
 
+def test_a_name_that_ships_and_a_pack_for_a_kind_are_explained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(["task", "new", "starter/first", "--kind", "function"]) == 2
+    assert "pack that ships" in capsys.readouterr().err and not list(tmp_path.iterdir())
+    assert run(["task", "new", "starter/first", "--kind", "function", "--pack", "starter"]) == 0
+    assert run(["task", "new", "mine/first", "--kind", "repair"]) != 0
+    assert "--kind function" in capsys.readouterr().err
+
+
 def test_what_cannot_be_made_is_refused(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match="function"):
         scaffold.scaffold("functon", "mine/x", "train")

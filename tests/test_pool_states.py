@@ -15,6 +15,7 @@ from appliance.errors import IntegrityError, TaskError, UsageError
 from appliance.pool import record, rules, states
 from appliance.pool.record import State
 from appliance.pool.versions import weights_of_history
+from appliance.tasks import find_task
 
 ALL: tuple[State, ...] = tuple(rules.TRANSITIONS)
 
@@ -110,8 +111,9 @@ def test_only_a_whole_battery_passed_at_this_content_under_this_verifier_counts(
             desk.move("auto_validated")
 
     refused("no evidence")
-    desk.battery(ok=False)
-    refused("refused it")
+    failed = {"id": "V5", "name": "mutants killed", "state": "failed", "reason": "weak tests"}
+    desk.battery(ok=False, checks=[failed, failed | {"id": "V1", "state": "passed"}])
+    refused(r"refused it; V5 mutants killed: weak tests\n")
     desk.battery(whole=False)
     refused("not the whole")
     desk.battery(verifier="other")
@@ -121,6 +123,15 @@ def test_only_a_whole_battery_passed_at_this_content_under_this_verifier_counts(
     refused("changed since")
     identity = desk.battery()
     assert desk.move("auto_validated").evidence == identity
+
+
+def test_who_lacks_evidence_is_told_the_command_that_makes_it(desk: Desk) -> None:
+    with pytest.raises(TaskError) as own:
+        desk.move("auto_validated")
+    assert own.value.remedy == f"appliance task admit --pack {desk.folder.parent} made/task"
+    with pytest.raises(TaskError) as shipped:
+        rules.check_evidence(find_task("starter/clamp"), "v", None, ())
+    assert shipped.value.remedy == "appliance task admit starter/clamp"
 
 
 def test_an_approval_rests_on_what_the_battery_says_now(desk: Desk) -> None:

@@ -156,6 +156,7 @@ def _show(found: dict[str, Any], as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(found))
         return
+    width = max(13, *map(len, found))
     for name, value in found.items():
         parts = value.items() if isinstance(value, dict) else [("", value)]
-        click.echo(f"{name:<13} " + "  ".join(f"{key} {figure}".strip() for key, figure in parts))
+        click.echo(f"{name:<{width}} " + "  ".join(f"{key} {figure}".strip() for key, figure in parts))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pwd
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from appliance.errors import TaskError, UsageError
 from appliance.nouns import Task
 from appliance.pool import versions
 from appliance.pool.record import Approval, Change, State
+from appliance.tasks import shipped_packs
 
 TRANSITIONS: Mapping[State, tuple[State, ...]] = {
     "draft": ("auto_validated", "quarantined", "retired"),
@@ -88,7 +90,7 @@ def check_evidence(task: Task, verifier: str, found: Mapping[str, Any] | None, p
 
     After a quarantine it must be newer than all that was known then.
     """
-    remedy = f"appliance task admit {task.key}"
+    remedy = _admit(task)
     if found is None or found["task_key"] != task.key:
         raise TaskError(f"{task.key}: there is no evidence of admission", remedy=remedy)
     if found["task_hash"] != task.task_hash:
@@ -96,7 +98,8 @@ def check_evidence(task: Task, verifier: str, found: Mapping[str, Any] | None, p
     if found["verifier_hash"] != verifier:
         raise TaskError(f"{task.key}: the verifier changed since battery {found['id']}", remedy=remedy)
     if not found["ok"]:
-        raise TaskError(f"{task.key}: admission battery {found['id']} refused it", remedy=remedy)
+        why = "".join(f"; {one}" for one in _refusals(found))
+        raise TaskError(f"{task.key}: admission battery {found['id']} refused it{why}", remedy=remedy)
     if not found["record"].get("whole", True):
         raise TaskError(f"{task.key}: battery {found['id']} was not the whole one", remedy=remedy)
     quarantines = [change for change in past if change.after == "quarantined" != change.before]
@@ -105,6 +108,18 @@ def check_evidence(task: Task, verifier: str, found: Mapping[str, Any] | None, p
             f"{task.key}: battery {found['id']} is older than its quarantine", remedy=f"{remedy} --again"
         )
     return int(found["id"])
+
+
+def _admit(task: Task) -> str:
+    pack = Path(task.folder).parent
+    shipped = pack in (folder.resolve() for folder in shipped_packs().values())
+    return f"appliance task admit {'' if shipped else f'--pack {pack} '}{task.key}"
+
+
+def _refusals(found: Mapping[str, Any]) -> list[str]:
+    """What a battery found, a check each."""
+    checks = found["record"].get("checks", ())
+    return [f"{one['id']} {one['name']}: {one['reason']}" for one in checks if one["state"] == "failed"]
 
 
 def last_approved(past: Iterable[Change]) -> Change | None:

@@ -12,6 +12,8 @@ from appliance.pool.folder import Folder, read, write
 from appliance.tables import nearest
 
 SCAFFOLDS = Path(__file__).with_name("scaffolds")
+ALSO = {"repair": "a repair is a `function` whose environment/solution.py has a fault: --kind function"}
+"""Packs whose name is taken for a kind."""
 _KEY = re.compile(r"[a-z0-9][a-z0-9_-]*/[a-z0-9][a-z0-9_-]*")
 _PACK = 'name = "{name}"\nversion = "1.0.0"\nlicence = "{licence}"\n'
 
@@ -24,7 +26,8 @@ def kinds() -> tuple[str, ...]:
 def scaffold(kind: str, key: str, split: str, author: str = "") -> Folder:
     """The scaffold of a kind under another key, in a cluster of its own. NotFoundError, UsageError."""
     if kind not in kinds():
-        raise NotFoundError(f"there is no task kind {kind!r}", remedy=nearest(kind, kinds()))
+        remedy = ALSO.get(kind) or nearest(kind, kinds())
+        raise NotFoundError(f"there is no task kind {kind!r}", remedy=remedy)
     if not _KEY.fullmatch(key):
         raise UsageError(f"{key!r} is no task key", remedy="write pack/name in lower case")
     found = read(SCAFFOLDS / kind)
